@@ -1,32 +1,38 @@
 """Agreement by criterion, category and cohort, and whether a judge can replace a rater."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from annotation.models import Rater, Study
-from calibration.data.frames import EVERY_KIND, ROLES, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, ROLES, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.agreement import ordered_keys
-from calibration.reports.codec import plain, plain_part, stored
+from calibration.reports.codec import Missing, part
+from calibration.reports.judge_matches import Drawn
 from calibration.reports.raters import main_criterion
-from calibration.reports.registry import Plain, ReportKind, Settings, register
-from calibration.statistics.agreement.alpha import krippendorff_alpha
+from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
 from calibration.statistics.agreement.alternative_annotator import (
     CROWD,
     EXPERTS,
-    MIN_ITEMS,
-    MIN_RATERS,
     SKILLED,
+    Kind,
+    RaterContest,
+    ReplacementTest,
     alternative_annotator_test,
 )
-from calibration.statistics.agreement.kappas import fleiss_kappa
-from calibration.statistics.agreement.leave_one_out import leave_one_out
-from calibration.statistics.agreement.rater_correlations import icc
+from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa
+from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out
+from calibration.statistics.agreement.rater_correlations import Icc, icc
 from calibration.statistics.report_reasons import NoJudge, OnlySlots
 from calibration.statistics.ties import level_places
+
+Labels: TypeAlias = Mapping[Hashable, float]
 
 DRAWS = 1000
 EPSILONS = {"experts": EXPERTS, "skilled": SKILLED, "crowd": CROWD}
@@ -34,39 +40,86 @@ ORDERED_FROM = 3
 """Scales with at least this number of ordered levels are compared as numbers in the alternative annotator test."""
 
 
-def detail_settings(criterion: str = "") -> Plain:
+@dataclass(frozen=True)
+class GroupAgreement:
+    """Agreement on a criterion in a group: `by` is "all", "category" or "cohort", `group` its key, "" for everybody."""
+
+    by: str
+    group: str
+    criterion: str
+    n_labels: int
+    n_tasks: int
+    n_raters: int
+    leave_one_out: LeaveOneOut | Missing
+    alpha_nominal: Alpha | Missing
+    alpha_ordinal: Alpha | Missing
+    alpha_interval: Alpha | Missing
+    fleiss: Kappa | Missing
+    icc: Icc | Missing
+
+
+@dataclass(frozen=True)
+class NamedContest(RaterContest):
+    """A judge compared with the rater of this name."""
+
+    rater: str
+
+
+@dataclass(frozen=True)
+class JudgeTest(ReplacementTest):
+    """The alternative annotator test of a judge; `left_out` raters had too few items."""
+
+    raters: list[NamedContest]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class JudgeTests:
+    """The tests of a judge by the kind of people it could replace, the keys of EPSILONS."""
+
+    judge: str
+    kind: Kind
+    n_verdicts: int
+    tests: Mapping[str, JudgeTest | Missing]
+
+
+@dataclass(frozen=True)
+class AgreementByGroup:
+    """Agreement by group; judges are tested on `criterion`, those with the most verdicts first."""
+
+    study: str
+    criterion: str
+    rows: list[GroupAgreement]
+    judges: list[JudgeTests] | Missing
+
+
+AgreementDetail: TypeAlias = AgreementByGroup | Missing
+
+
+def detail_settings(criterion: str = "") -> Settings:
     return {"criterion": criterion, "draws": DRAWS, "seed": 0}
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+def _compute(study: Study, settings: Settings) -> tuple[str, AgreementDetail]:
     frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(frame)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     try:
         key = main_criterion(frame, str(settings["criterion"]))
-        frame.of_criterion(key)
+        people = frame.of_criterion(key)
     except NothingToRead as error:
-        return hashed, {"why": "NothingToRead", "reason": str(error)}
+        return hashed, Missing.because(error)
     rows = [
-        {"by": by, "group": group, "criterion": one, **_numbers(own.of_criterion(one), draws, seed)}
-        for by, group, own in _groups(frame)
-        for one in ordered_keys(own)
-        if _has(own, one)
+        _agreement(by, group, criterion, selected.of_criterion(criterion), draws, seed)
+        for by, group, selected in _groups(frame)
+        for criterion in ordered_keys(selected.select(selected.applicable))
     ]
-    report = {
-        "study": study.slug,
-        "criterion": key,
-        "rows": rows,
-        "judges": plain_part(lambda: _judges(study, frame.of_criterion(key), key, draws, seed)),
-    }
-    return hashed, stored(report)
+    return hashed, AgreementByGroup(study.slug, key, rows, part(lambda: _judges(study, people, key, draws, seed)))
 
 
-AGREEMENT_DETAIL = register(ReportKind("agreement by group", _compute, slow_from=20_000))
-
-
-def _has(frame: ScoreFrame, key: str) -> bool:
-    return bool(((frame.criterion == frame.criterion_keys.index(key)) & frame.applicable).any())
+AGREEMENT_DETAIL: ReportKind[AgreementDetail] = register(
+    ReportKind("agreement by group", _compute, slow_from=20_000, shape=AgreementDetail)
+)
 
 
 def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
@@ -87,83 +140,51 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
     return found
 
 
-def _numbers(own: ScoreFrame, draws: int, seed: int) -> Plain:
+def _agreement(by: str, group: str, criterion: str, frame: ScoreFrame, draws: int, seed: int) -> GroupAgreement:
     """Compute every coefficient with its ends, or why it has none; as a nominal label, both bad counts on its own."""
-    labels = level_places(own.label_values)
-    shared: dict[str, Any] = {"draws": draws, "seed": seed, "clusters": own.instruction}
-
-    def alpha(metric: Any) -> Callable[[], Any]:
-        values = own.label_values if metric == "nominal" else own.value
-        return lambda: krippendorff_alpha(own.task, values, metric=metric, **shared)
-
-    return {
-        "n_labels": len(own),
-        "n_tasks": len(np.unique(own.task)),
-        "n_raters": len(np.unique(own.rater)),
-        "leave_one_out": plain_part(lambda: leave_one_out(own.task, labels, **shared)),
-        "alpha_nominal": plain_part(alpha("nominal")),
-        "alpha_ordinal": plain_part(alpha("ordinal")),
-        "alpha_interval": plain_part(alpha("interval")),
-        "fleiss": plain_part(lambda: fleiss_kappa(own.task, labels, **shared)),
-        "icc": plain_part(lambda: _icc(own, draws, seed)),
-    }
-
-
-def _icc(own: ScoreFrame, draws: int, seed: int) -> Any:
-    """Compute intraclass correlations, which require that every rater rated every task."""
-    return icc(
-        np.unique(own.task, return_inverse=True)[1].reshape(-1).astype(np.int64),
-        np.unique(own.rater, return_inverse=True)[1].reshape(-1).astype(np.int64),
-        own.value,
-        draws=draws,
-        seed=seed,
-        clusters=own.instruction,
+    labels = level_places(frame.label_values)
+    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": frame.instruction}
+    alpha = partial(krippendorff_alpha, frame.task, **drawn)
+    return GroupAgreement(
+        by=by,
+        group=group,
+        criterion=criterion,
+        n_labels=len(frame),
+        n_tasks=len(np.unique(frame.task)),
+        n_raters=len(np.unique(frame.rater)),
+        leave_one_out=part(partial(leave_one_out, frame.task, labels, **drawn)),
+        alpha_nominal=part(partial(alpha, frame.label_values, metric="nominal")),
+        alpha_ordinal=part(partial(alpha, frame.value, metric="ordinal")),
+        alpha_interval=part(partial(alpha, frame.value, metric="interval")),
+        fleiss=part(partial(fleiss_kappa, frame.task, labels, **drawn)),
+        icc=part(partial(icc, frame.task, frame.rater, frame.value, **drawn)),
     )
 
 
-def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -> list[Plain]:
+def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -> list[JudgeTests]:
     """Run the alternative annotator test of each judge, for the three kinds of people it could replace."""
-    slots = Rater.objects.filter(pk__in=np.unique(people.rater).tolist(), kind=Rater.Kind.SLOT)
+    raters = np.unique(people.rater).tolist()
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
         raise NoJudge("No judge has judged responses of this study.")
-    if slots.exists() and slots.count() == len(np.unique(people.rater)):
+    if Rater.objects.filter(pk__in=raters, kind=Rater.Kind.SLOT).count() == len(raters):
         raise OnlySlots("The raters are positions in a data set.")
     categorical = ROLES[int(people.role[0])] in ("preference", "check") or len(np.unique(people.value)) < ORDERED_FROM
-    kind = "categorical" if categorical else "numeric"
-    found = []
-    for pk, name in sorted(verdicts.names.items(), key=lambda pair: pair[1]):
-        own = verdicts.judge == pk
-        labels = dict(zip(verdicts.task[own].tolist(), verdicts.value[own].tolist(), strict=True))
-        tests = {
-            who: plain_part(_test(people, labels, kind, epsilon, draws, seed)) for who, epsilon in EPSILONS.items()
-        }
-        found.append({"judge": name, "kind": kind, "n_verdicts": len(labels), "tests": tests})
-    return sorted(found, key=lambda row: (-row["n_verdicts"], row["judge"]))
+    kind: Kind = "categorical" if categorical else "numeric"
+    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": people.instruction}
+    judges = []
+    for pk, name in verdicts.names.items():
+        mask = verdicts.judge == pk
+        labels: Labels = dict(zip(verdicts.task[mask].tolist(), verdicts.value[mask].tolist(), strict=True))
+        tests = {who: part(partial(_test, people, labels, kind, epsilon, drawn)) for who, epsilon in EPSILONS.items()}
+        judges.append(JudgeTests(name, kind, len(labels), tests))
+    return sorted(judges, key=lambda judge: (-judge.n_verdicts, judge.judge))
 
 
-def _test(
-    people: ScoreFrame, labels: Mapping[Any, float], kind: Any, epsilon: float, draws: int, seed: int
-) -> Callable[[], Any]:
-    def found() -> Plain:
-        names = people.rater_names
-        raters: Ints = people.rater
-        values = people.label_values if kind == "categorical" else people.value
-        test = alternative_annotator_test(
-            people.task,
-            values,
-            raters,
-            labels,
-            kind=kind,
-            epsilon=epsilon,
-            clusters=people.instruction,
-            min_items=MIN_ITEMS,
-            min_raters=MIN_RATERS,
-            draws=draws,
-            seed=seed,
-        )
-        kept: Plain = {name: value for name, value in plain(test).items() if name not in ("raters", "left_out")}
-        contests = [{"rater": names[int(str(pk))], **plain(one)} for pk, one in test.raters.items()]
-        return {**kept, "raters": sorted(contests, key=lambda row: row["rater"]), "left_out": len(test.left_out)}
-
-    return found
+def _test(people: ScoreFrame, labels: Labels, kind: Kind, epsilon: float, drawn: Drawn) -> JudgeTest:
+    values = people.label_values if kind == "categorical" else people.value
+    test = alternative_annotator_test(people.task, values, people.rater, labels, kind=kind, epsilon=epsilon, **drawn)
+    names = people.rater_names
+    contests = [NamedContest(**vars(contest), rater=names[int(str(pk))]) for pk, contest in test.raters.items()]
+    contests.sort(key=lambda contest: contest.rater)
+    return JudgeTest(**{**vars(test), "raters": contests, "left_out": len(test.left_out)})

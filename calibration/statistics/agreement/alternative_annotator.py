@@ -69,12 +69,12 @@ class RaterContest:
 
 
 @dataclass(frozen=True)
-class AlternativeAnnotator:
-    """`winning_rate` omega (0..1) over `raters`; `passed` if at least 0.5.
+class ReplacementTest:
+    """`winning_rate` omega (0..1) over the raters tested; `passed` if at least 0.5.
 
     `advantage` is the mean of judge_advantage over raters, the probability that the judge is as good as a rater drawn at
-    random, with ends from drawing whole clusters of items. `left_out` maps raters with too few items to their number;
-    `alone` ratings are their item's only one and `unjudged` ratings are of items without a verdict.
+    random, with ends from drawing whole clusters of items. `alone` ratings are their item's only one and `unjudged`
+    ratings are of items without a verdict.
     """
 
     winning_rate: float
@@ -83,12 +83,18 @@ class AlternativeAnnotator:
     low: float
     high: float
     interval_kind: IntervalKind
-    raters: Mapping[Hashable, RaterContest]
-    left_out: Mapping[Hashable, int]
     alone: int
     unjudged: int
     epsilon: float
     q: float
+
+
+@dataclass(frozen=True)
+class AlternativeAnnotator(ReplacementTest):
+    """The test with the contest of each rater; `left_out` maps raters with too few items to their number."""
+
+    raters: Mapping[Hashable, RaterContest]
+    left_out: Mapping[Hashable, int]
 
 
 def alternative_annotator_test(

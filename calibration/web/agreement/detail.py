@@ -1,17 +1,24 @@
 """The page on agreement by criterion, category and cohort, and on whether a judge can replace people."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
-from calibration.reports.agreement_detail import AGREEMENT_DETAIL, detail_settings
-from calibration.reports.registry import Plain, missing
-from calibration.web.blocks import Block, Column, ResultPage, Table
-from calibration.web.messages.intervals import ends_meaning, ends_words, stated
+from calibration.reports.agreement_detail import (
+    AGREEMENT_DETAIL,
+    AgreementByGroup,
+    AgreementDetail,
+    GroupAgreement,
+    JudgeTest,
+    JudgeTests,
+    detail_settings,
+)
+from calibration.reports.codec import Missing
+from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.messages.intervals import ends_meaning, ends_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import cluster_words, criterion_words
@@ -19,22 +26,19 @@ from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
 from generation.models import Category
 
-NUMBERS = ("leave_one_out", "alpha_nominal", "alpha_ordinal", "alpha_interval", "fleiss")
-
 
 def detail_title() -> str:
     return gettext("Can a judge replace people, and who agrees on what?")
 
 
-def detail_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def detail_page(study: Study, report: AgreementDetail) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(detail_title(), reason_of(report), [], [])
     return ResultPage(
         title=detail_title(),
         opening=_opening(report),
-        about=gettext("Judges are tested on “%(criterion)s”.")
-        % {"criterion": criterion_name(study, report["criterion"])},
-        blocks=[*judge_blocks(report["judges"]), *_groups(study, report["rows"])],
+        about=gettext("Judges are tested on “%(criterion)s”.") % {"criterion": criterion_name(study, report.criterion)},
+        blocks=[*_judge_blocks(report.judges), *_groups(study, report.rows)],
         method=[
             gettext(
                 "Alt-test: each rater in turn is left out, and the judge and that rater are compared item by item on "
@@ -72,30 +76,35 @@ DETAIL_PAGE = PageKind(
 )
 
 
-def _opening(report: Plain) -> str:
-    judges = report["judges"]
-    if missing(judges):
-        row = report["rows"][0]["leave_one_out"]
-        if missing(row):
-            return reason_of(row)
+def _opening(report: AgreementByGroup) -> str:
+    if isinstance(report.judges, Missing):
+        agreement = report.rows[0].leave_one_out
+        if isinstance(agreement, Missing):
+            return reason_of(agreement)
         return gettext(
             "People agree with each other %(rate)s of the time; no judge can be tested against them here."
-        ) % {"rate": ends_words(row["rate"], row["low"], row["high"], row["interval_kind"])}
-    known = [(one["judge"], one["tests"]["skilled"]) for one in judges if not missing(one["tests"]["skilled"])]
-    if not known:
-        return reason_of(judges[0]["tests"]["skilled"])
-    return " ".join(judge_sentence(name, test) for name, test in known)
+        ) % {"rate": ends_words(agreement.rate, agreement.low, agreement.high, agreement.interval_kind)}
+    known, first = _skilled(report.judges), report.judges[0].tests["skilled"]
+    if isinstance(first, Missing) and not known:
+        return reason_of(first)
+    return " ".join(_judge_sentence(name, test) for name, test in known)
 
 
-def judge_sentence(name: str, test: Mapping[str, Any]) -> str:
+def _skilled(judges: Sequence[JudgeTests]) -> list[tuple[str, JudgeTest]]:
+    """Select the judges, by name, that could be tested against skilled raters, with the test."""
+    tests = [(row.judge, row.tests["skilled"]) for row in judges]
+    return [(name, test) for name, test in tests if not isinstance(test, Missing)]
+
+
+def _judge_sentence(name: str, test: JudgeTest) -> str:
     """State whether this judge can replace people, with its wins and how often it is as good as a random rater."""
     words = {
         "judge": name,
-        "won": sum(one["won"] for one in test["raters"]),
-        "all": len(test["raters"]),
-        "chance": ends_words(test["advantage"], test["low"], test["high"], test["interval_kind"]),
+        "won": sum(contest.won for contest in test.raters),
+        "all": len(test.raters),
+        "chance": ends_words(test.advantage, test.low, test.high, test.interval_kind),
     }
-    if test["passed"]:
+    if test.passed:
         return (
             gettext(
                 "%(judge)s can replace a skilled rater: it wins against %(won)d of %(all)d raters and does at least "
@@ -112,35 +121,32 @@ def judge_sentence(name: str, test: Mapping[str, Any]) -> str:
     )
 
 
-def judge_blocks(judges: Any) -> list[Block]:
+def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
     title = gettext("Can a judge replace people?")
-    if missing(judges):
+    if isinstance(judges, Missing):
         return [Block("replacing", title, reason=reason_of(judges))]
     who = {"experts": gettext("experts"), "skilled": gettext("skilled raters"), "crowd": gettext("a crowd")}
-    rows, bars, silent = [], [], []
-    for one in judges:
-        for kind, test in one["tests"].items():
-            if missing(test):
-                silent.append(f"{one['judge']}: {_too_few(test)}")
+    rows, notes = [], []
+    for judge in judges:
+        for kind, test in judge.tests.items():
+            if isinstance(test, Missing):
+                notes.append(f"{judge.judge}: {_too_few(test)}")
                 continue
             rows.append(
                 [
-                    one["judge"],
+                    judge.judge,
                     who[kind],
-                    test["epsilon"],
-                    test["winning_rate"],
-                    gettext("yes") if test["passed"] else (gettext("no")),
-                    test["advantage"],
-                    *stated(test),
-                    len(test["raters"]),
-                    test["left_out"],
+                    test.epsilon,
+                    test.winning_rate,
+                    gettext("yes") if test.passed else gettext("no"),
+                    *interval_cells(test.advantage, test),
+                    len(test.raters),
+                    test.left_out,
                 ]
             )
-        skilled = one["tests"]["skilled"]
-        if not missing(skilled):
-            bars.append(Bar(one["judge"], skilled["advantage"], *stated(skilled)))
     if not rows:
-        return [Block("replacing", title, reason=" ".join(dict.fromkeys(silent)))]
+        return [Block("replacing", title, reason=" ".join(dict.fromkeys(notes)))]
+    bars = [Bar(name, *interval_cells(test.advantage, test)) for name, test in _skilled(judges)]
     figure = (
         interval_bars(
             bars,
@@ -159,9 +165,7 @@ def judge_blocks(judges: Any) -> list[Block]:
             Column("ε", 2),
             Column(gettext("Winning rate"), 2),
             Column(gettext("Can replace")),
-            Column(gettext("At least as good as a rater"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
+            *Column.interval(gettext("At least as good as a rater"), 3),
             Column(gettext("Raters"), 0),
             Column(gettext("Raters left out"), 0),
         ],
@@ -173,33 +177,32 @@ def judge_blocks(judges: Any) -> list[Block]:
             title,
             figure=figure,
             table=table,
-            notes=list(dict.fromkeys(silent)),
+            notes=list(dict.fromkeys(notes)),
             caption=gettext("Raters with fewer than 30 shared items are left out of the test."),
         ),
         *_contests(judges),
     ]
 
 
-def _too_few(test: Mapping[str, Any]) -> str:
-    if test["why"] == "TooFewRatings":
+def _too_few(test: Missing) -> str:
+    if test.why == "TooFewRatings":
         return gettext("The test needs three raters who each rated at least 30 items that others rated too.")
     return reason_of(test)
 
 
-def _contests(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _contests(judges: Sequence[JudgeTests]) -> list[Block]:
     rows = [
         [
-            one["judge"],
-            contest["rater"],
-            contest["n"],
-            contest["judge_advantage"],
-            contest["rater_advantage"],
-            contest["p"],
-            gettext("yes") if contest["won"] else gettext("no"),
+            name,
+            contest.rater,
+            contest.n,
+            contest.judge_advantage,
+            contest.rater_advantage,
+            contest.p,
+            gettext("yes") if contest.won else gettext("no"),
         ]
-        for one in judges
-        if not missing(one["tests"]["skilled"])
-        for contest in one["tests"]["skilled"]["raters"]
+        for name, test in _skilled(judges)
+        for contest in test.raters
     ]
     if not rows:
         return []
@@ -219,62 +222,52 @@ def _contests(judges: Sequence[Mapping[str, Any]]) -> list[Block]:
     return [Block("contests", title, table=table, folded=True)]
 
 
-def _groups(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _groups(study: Study, rows: Sequence[GroupAgreement]) -> list[Block]:
     titles = {"all": gettext("By criterion"), "category": gettext("By category"), "cohort": gettext("By cohort")}
     questions, blocks = criterion_questions(study), []
     for by, title in titles.items():
-        own = [row for row in rows if row["by"] == by]
-        if own:
+        selected = [row for row in rows if row.by == by]
+        if selected:
             groups = _category_names(study) if by == "category" else {}
-            keys = [_row_name(row, questions, {}) for row in own]
-            names = dict(zip(keys, (_row_name(row, questions, groups) for row in own), strict=True))
-            blocks.append(_group_block(f"agreement-{by}", title, own, keys, names, cluster_words(study)))
+            keys = [_row_name(row, questions, {}) for row in selected]
+            names = dict(zip(keys, (_row_name(row, questions, groups) for row in selected), strict=True))
+            blocks.append(_group_block(f"agreement-{by}", title, selected, keys, names, cluster_words(study)))
     return blocks
 
 
 def _group_block(
-    key: str,
-    title: str,
-    rows: Sequence[Mapping[str, Any]],
-    keys: Sequence[str],
-    names: Mapping[str, str],
-    clusters: str,
+    key: str, title: str, rows: Sequence[GroupAgreement], keys: Sequence[str], names: Mapping[str, str], clusters: str
 ) -> Block:
     """Build the block of a grouping; `keys` name its rows in files, `names` on the page."""
-    known = [
-        (names[one], row["leave_one_out"])
-        for one, row in zip(keys, rows, strict=True)
-        if not missing(row["leave_one_out"])
-    ]
     columns = [
         Column(gettext("Group"), names=names),
         Column(gettext("Tasks"), 0),
         Column(gettext("Labels"), 0),
         Column(gettext("Raters"), 0),
+        *Column.interval(gettext("Leave-one-out"), 3),
+        *Column.interval(gettext("Alpha, nominal"), 3),
+        *Column.interval(gettext("Alpha, ordinal"), 3),
+        *Column.interval(gettext("Alpha, interval"), 3),
+        *Column.interval(gettext("Fleiss' kappa"), 3),
+        Column("ICC(1)", 3),
+        Column("ICC(2,1)", 3),
+        Column("ICC(2,k)", 3),
     ]
-    heads = {
-        "leave_one_out": gettext("Leave-one-out"),
-        "alpha_nominal": gettext("Alpha, nominal"),
-        "alpha_ordinal": gettext("Alpha, ordinal"),
-        "alpha_interval": gettext("Alpha, interval"),
-        "fleiss": gettext("Fleiss' kappa"),
-    }
-    for one in NUMBERS:
-        columns += [Column(heads[one], 3), Column(gettext("From"), 3), Column(gettext("To"), 3)]
-    columns += [Column("ICC(1)", 3), Column("ICC(2,1)", 3), Column("ICC(2,k)", 3)]
     cells = [
-        [one, row["n_tasks"], row["n_labels"], row["n_raters"], *_cells(row)]
-        for one, row in zip(keys, rows, strict=True)
+        [name, row.n_tasks, row.n_labels, row.n_raters, *_cells(row)] for name, row in zip(keys, rows, strict=True)
     ]
     table = Table(columns, cells)
-    if not known:
-        return Block(key, title, reason=reason_of(rows[0]["leave_one_out"]), table=table, folded=True)
+    agreements = [(names[name], row.leave_one_out) for name, row in zip(keys, rows, strict=True)]
+    known = [(name, agreement) for name, agreement in agreements if not isinstance(agreement, Missing)]
+    first = rows[0].leave_one_out
+    if isinstance(first, Missing) and not known:
+        return Block(key, title, reason=reason_of(first), table=table, folded=True)
     figure = interval_bars(
-        [Bar(name, one["rate"], *stated(one)) for name, one in known],
+        [Bar(name, *interval_cells(agreement.rate, agreement)) for name, agreement in known],
         title=title,
         x_title=gettext("Leave-one-out agreement"),
     )
-    caption = ends_meaning(known[0][1]["interval_kind"], known[0][1]["clusters"], clusters)
+    caption = ends_meaning(known[0][1].interval_kind, known[0][1].clusters, clusters)
     return Block(key, title, figure=figure, caption=caption, table=table, folded=True)
 
 
@@ -287,19 +280,16 @@ def _category_names(study: Study) -> dict[str, str]:
     return {key: min(names) for key, names in found.items() if len(names) == 1}
 
 
-def _row_name(row: Mapping[str, Any], questions: Mapping[str, str], groups: Mapping[str, str]) -> str:
-    name = questions.get(row["criterion"]) or criterion_words(row["criterion"])
-    group = groups.get(row["group"], row["group"])
+def _row_name(row: GroupAgreement, questions: Mapping[str, str], groups: Mapping[str, str]) -> str:
+    name = questions.get(row.criterion) or criterion_words(row.criterion)
+    group = groups.get(row.group, row.group)
     return f"{group}: {name}" if group else name
 
 
-def _cells(row: Mapping[str, Any]) -> list[float | None]:
-    cells: list[float | None] = []
-    for one in NUMBERS:
-        found = row[one]
-        if missing(found):
-            cells += [None, None, None]
-        else:
-            cells += [found.get("rate", found.get("value")), *stated(found)]
-    icc = row["icc"]
-    return cells + ([None] * 3 if missing(icc) else [icc["icc1"], icc["icc21"], icc["icc2k"]])
+def _cells(row: GroupAgreement) -> list[float | None]:
+    cells: list[float | None] = [None] * 3
+    if not isinstance(row.leave_one_out, Missing):
+        cells = [*interval_cells(row.leave_one_out.rate, row.leave_one_out)]
+    for coefficient in (row.alpha_nominal, row.alpha_ordinal, row.alpha_interval, row.fleiss):
+        cells += [None] * 3 if isinstance(coefficient, Missing) else interval_cells(coefficient.value, coefficient)
+    return cells + ([None] * 3 if isinstance(row.icc, Missing) else [row.icc.icc1, row.icc.icc21, row.icc.icc2k])

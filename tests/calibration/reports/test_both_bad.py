@@ -39,9 +39,9 @@ def test_agreement_tells_a_tie_from_both_bad():
     report = agreement_report(study, "preference")
     # On even pairs each rater agrees with one of three others: the mode is the other label, so 0; on odd ones 1.
     assert report.loo == pytest.approx(0.5)
-    row = report_of(study, AGREEMENT_DETAIL, detail_settings())["rows"][0]
-    assert row["leave_one_out"]["rate"] == pytest.approx(0.5)
-    assert row["fleiss"]["value"] < 0.7 and row["alpha_nominal"]["value"] < 0.7
+    row = report_of(study, AGREEMENT_DETAIL, detail_settings()).rows[0]
+    assert row.leave_one_out.rate == pytest.approx(0.5)
+    assert row.fleiss.value < 0.7 and row.alpha_nominal.value < 0.7
 
 
 def test_a_judge_that_says_both_bad_is_not_one_that_says_tie():
@@ -55,8 +55,8 @@ def test_a_judge_that_says_both_bad_is_not_one_that_says_tie():
             verdict = make_answer(task, judge, {"preference": 0 if place % 2 == 0 else 1}, shown_first="a")
             if place % 2 == 0:
                 say(verdict, "both_bad" if name == "stern" else "tie")
-    found = report_of(study, AGREEMENT_DETAIL, detail_settings())["judges"]
-    won = {one["judge"]: one["tests"]["skilled"]["advantage"] for one in found}
+    found = report_of(study, AGREEMENT_DETAIL, detail_settings()).judges
+    won = {judge.judge: judge.tests["skilled"].advantage for judge in found}
     assert won == {"kind": 0.5, "stern": 1.0}
 
 

@@ -55,8 +55,8 @@ def judged(value_of, raters=4, instructions=36):
 
 def test_a_judge_who_says_what_people_say_may_replace_one():
     study = judged(lambda quality: quality)
-    test = report(study)["judges"][0]["tests"]["skilled"]
-    assert test["passed"] and len(test["raters"]) == 4 and test["advantage"] > 0.5
+    test = report(study).judges[0].tests["skilled"]
+    assert test.passed and len(test.raters) == 4 and test.advantage > 0.5
     assert "gpt-4o can replace a skilled rater" in answer_of(page_of(study))
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"replacing.svg", "replacing.csv", "contests.csv", "agreement-all.png"} <= set(names)
@@ -64,8 +64,8 @@ def test_a_judge_who_says_what_people_say_may_replace_one():
 
 def test_a_judge_who_says_the_same_of_everything_may_not():
     study = judged(lambda quality: 10)
-    test = report(study)["judges"][0]["tests"]["crowd"]
-    assert not test["passed"] and test["winning_rate"] == 0
+    test = report(study).judges[0].tests["crowd"]
+    assert not test.passed and test.winning_rate == 0
     assert "cannot replace a skilled rater: it wins against 0 of 4 raters" in answer_of(page_of(study))
 
 
@@ -77,16 +77,16 @@ def test_every_criterion_category_and_cohort_has_its_row():
     second = Category.objects.create(benchmark=study.benchmark, parent=first.parent, key="letter")
     half = [one.pk for one in Instruction.objects.filter(benchmark=study.benchmark)[:12]]
     Instruction.objects.filter(pk__in=half).update(category=second)
-    rows = report(study)["rows"]
-    assert {(row["by"], row["group"]) for row in rows} == {
+    rows = report(study).rows
+    assert {(row.by, row.group) for row in rows} == {
         ("all", ""),
         ("category", "essay"),
         ("category", "letter"),
         ("cohort", "Spring"),
     }
     assert len(rows) == 4 * 5
-    spring = next(row for row in rows if row["by"] == "cohort" and row["criterion"] == "overall")
-    assert spring["n_raters"] == 2 and spring["icc"]["icc2k"] > spring["icc"]["icc1"] > 0
+    spring = next(row for row in rows if row.by == "cohort" and row.criterion == "overall")
+    assert spring.n_raters == 2 and spring.icc.icc2k > spring.icc.icc1 > 0
     assert "Spring: How good is it overall?" in text_of(page_of(study))
 
 
@@ -176,10 +176,10 @@ def test_pandalm_judges_are_tested_and_numbers_are_the_known_ones(shared_data):
         model_b="model2",
     )
     found = report(Study.objects.get(slug="pandalm"))
-    row = found["rows"][0]
-    assert row["alpha_nominal"]["value"] == pytest.approx(0.864221, abs=1e-6)
-    assert row["fleiss"]["value"] == pytest.approx(0.864175, abs=1e-6)
-    assert row["leave_one_out"]["rate"] == pytest.approx(0.919920, abs=1e-6)
-    assert len(found["judges"]) == 2
-    for one in found["judges"]:
-        assert one["kind"] == "categorical" and not one["tests"]["experts"]["passed"]
+    row = found.rows[0]
+    assert row.alpha_nominal.value == pytest.approx(0.864221, abs=1e-6)
+    assert row.fleiss.value == pytest.approx(0.864175, abs=1e-6)
+    assert row.leave_one_out.rate == pytest.approx(0.919920, abs=1e-6)
+    assert len(found.judges) == 2
+    for judge in found.judges:
+        assert judge.kind == "categorical" and not judge.tests["experts"].passed
