@@ -26,6 +26,7 @@ from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
 from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.reports.cache import current_reports
+from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
 from calibration.reports.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
@@ -104,8 +105,8 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             StoredReport(kind=row.kind, settings=asked(row.settings), data_hash=row.data_hash, result=row.result)
             for row in current_reports(study)
         ]
-        for settings, data_hash, result in leaderboards_of(study):
-            reports.append(StoredReport(kind=LEADERBOARD, settings=settings, data_hash=data_hash, result=result))
+        for settings, data_hash, board in leaderboards_of(study):
+            reports.append(StoredReport(kind=LEADERBOARD, settings=settings, data_hash=data_hash, result=stored(board)))
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
         manifest = Manifest(

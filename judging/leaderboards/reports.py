@@ -1,24 +1,47 @@
 """A study's leaderboards as reports, so that an export contains them and every number can be recomputed."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from annotation.models import Rater, Study
 from calibration.models import Fit
-from calibration.reports.codec import stored
+from calibration.reports.codec import INLINED
 from calibration.reports.judges import judges_beside
-from calibration.reports.registry import Plain, ReportKind, Settings, register
+from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.resampling import IntervalKind
 from generation.models import MAIN_EXPERIMENT
 from judging.leaderboards.filters import Filters
-from judging.leaderboards.table import Leaderboard, leaderboard
+from judging.leaderboards.table import BoardJson, Leaderboard, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, fit_name, most_exact, weighting_of
-from judging.scores.points import NoVerdicts, WithoutWeight
+from judging.scores.corrected_scores import Corrected
+from judging.scores.points import Interval, NoVerdicts, WithoutWeight
 
 NAME = "leaderboard"
 
 
-def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
+@dataclass(frozen=True)
+class BoardReport:
+    """Every number of a board: scores, intervals, corrected scores and mean words.
+
+    `judge` is the judge's public id and `measure` the name of the metric. `averages`, `leads` and `corrected` are by
+    model, `cells` and `words` by "model / category"; `interval_kind` and `clusters` are those of the intervals.
+    """
+
+    judge: str
+    weights: str
+    measure: str
+    board: BoardJson = field(metadata=INLINED)
+    averages: Mapping[str, Interval]
+    cells: Mapping[str, Interval]
+    leads: Mapping[str, Interval]
+    interval_kind: IntervalKind
+    clusters: int
+    corrected: Mapping[str, Corrected]
+    words: Mapping[str, float]
+
+
+def _compute(study: Study, settings: Settings) -> tuple[str, BoardReport]:
     """Compute the board. Raises NoVerdicts, MissingWeights, WithoutWeight, NoStatistic."""
     assert study.benchmark is not None
     judge = Rater.objects.get(public_id=settings["judge"])
@@ -31,39 +54,33 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Plain]:
         filters=Filters(experiment=str(settings["experiment"])),
         people_of=study,
     )
-    return board.data_hash, stored(board_plain(board))
+    return board.data_hash, board_report(board)
 
 
-register(ReportKind(NAME, _compute, slow_from=60_000))
+register(ReportKind(NAME, _compute, slow_from=60_000, shape=BoardReport))
 
 
-def board_plain(board: Leaderboard) -> Plain:
-    """Return every number of a board: scores, intervals, corrected scores and lengths, by model and category."""
-    ends = board.intervals
-    names = board.model_names
-    return {
-        "judge": board.judge.public_id,
-        "weights": board.weighting.name,
-        "measure": board.metric.name,
-        **board.as_json(),
-        "averages": {names[pk]: asdict(interval) for pk, interval in sorted(ends.averages.items())},
-        "cells": {
-            f"{names[pk]} / {board.categories[code]}": asdict(interval)
-            for (pk, code), interval in sorted(ends.cells.items())
+def board_report(board: Leaderboard) -> BoardReport:
+    ends, names = board.intervals, board.model_names
+    return BoardReport(
+        judge=board.judge.public_id,
+        weights=board.weighting.name,
+        measure=board.metric.name,
+        board=board.as_json(),
+        averages={names[pk]: interval for pk, interval in sorted(ends.averages.items())},
+        cells={
+            f"{names[pk]} / {board.categories[code]}": interval for (pk, code), interval in sorted(ends.cells.items())
         },
-        "leads": {names[pk]: asdict(interval) for pk, interval in sorted(ends.leads.items())},
-        "interval_kind": ends.kind,
-        "clusters": ends.clusters,
-        "corrected": {name: asdict(score) for name, score in board.corrected.items()},
-        "words": {f"{model} / {key}": mean for (model, key), mean in sorted(board.words.items())},
-    }
+        leads={names[pk]: interval for pk, interval in sorted(ends.leads.items())},
+        interval_kind=ends.kind,
+        clusters=ends.clusters,
+        corrected=board.corrected,
+        words={f"{model} / {key}": mean for (model, key), mean in sorted(board.words.items())},
+    )
 
 
-def leaderboards_of(study: Study) -> Iterator[tuple[Settings, str, Plain]]:
-    """Yield the settings, data hash and report of each judge of the study on its benchmark.
-
-    The weights are the newest fit, the published ones and equal weights.
-    """
+def leaderboards_of(study: Study) -> Iterator[tuple[Settings, str, BoardReport]]:
+    """Yield settings, data hash and report of each judge's boards: by the newest fit, published and equal weights."""
     if study.benchmark is None:
         return
     judges = Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label", "public_id")
@@ -78,9 +95,9 @@ def leaderboards_of(study: Study) -> Iterator[tuple[Settings, str, Plain]]:
         for name in weights:
             settings = {"judge": judge.public_id, "weights": name, "experiment": study.experiment or MAIN_EXPERIMENT}
             try:
-                hashed, result = _compute(study, settings)
+                data_hash, report = _compute(study, settings)
             except (NoVerdicts, MissingWeights, WithoutWeight, NoStatistic):
                 continue
-            yield settings, hashed, result
-            if result["measure"] != "points":
+            yield settings, data_hash, report
+            if report.measure != "points":
                 break

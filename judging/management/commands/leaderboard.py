@@ -14,7 +14,7 @@ from calibration.reports.codec import stored
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.filters import Filters
-from judging.leaderboards.reports import board_plain
+from judging.leaderboards.reports import board_report
 from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.published.tables import printed_beside
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            shown = stored(board_plain(board)) if options["details"] else board.as_json()
+            shown = stored(board_report(board)) if options["details"] else board.as_json()
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2))
         else:
             self._print(board)

@@ -1,4 +1,4 @@
-"""The pages related to the comparison of judges with people: judges in depth, and judging methods by category."""
+"""The pages of judges in depth and of judges by category, and the links between all pages that compare judges."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,18 +16,19 @@ from judging.web.comparison.method_table import methods_page, methods_title
 
 
 def judge_links(without: str) -> list[tuple[str, str]]:
-    """Every page on a study's judges except the named one, as (name of the address, label)."""
+    """Return the pages on a study's judges except the named one, as (name of the address, label)."""
     pages = [
         ("judging:judges", gettext("Judges' points and people's scores")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
-    return [(name, words) for name, words in pages if name != without]
+    return [(name, label) for name, label in pages if name != without]
 
 
 def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(reverse(name, args=[study.slug]), words) for name, words in links]
+    """Return links as (address, label)."""
+    return [(reverse(name, args=[study.slug]), label) for name, label in links]
 
 
 def depth_settings(study: Study, query: Mapping[str, str]) -> Settings:

@@ -1,19 +1,22 @@
-"""The page of judging methods by category: HREF's table 1 for any study, with people's own agreement in the last row."""
+"""The page of judges by category, with people's agreement among themselves in the last row.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+HREF (arXiv 2412.15524), table 1, for any study.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.spreads import RangeRow, Span, ranges
-from calibration.reports.registry import Plain, missing
+from calibration.reports.codec import Missing
 from calibration.statistics.ties import descending
-from calibration.web.blocks import Block, Column, ResultPage, Table
-from calibration.web.messages.intervals import ends_meaning, ends_words, stated
+from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
+from judging.comparison.method_table import HeldOut, MethodReport, MethodTable, Rate, Row
 from judging.web.comparison.paper_methods import printed_methods_block
 from judging.web.leaderboards.messages import EVEN, named
 
@@ -24,17 +27,17 @@ def methods_title() -> str:
     return gettext("Which judging method agrees with people, and in which categories?")
 
 
-def methods_page(study: Study, report: Plain) -> ResultPage:
-    if missing(report):
+def methods_page(study: Study, report: MethodReport) -> ResultPage:
+    if isinstance(report, Missing):
         return ResultPage(methods_title(), reason_of(report), [], [])
     printed = printed_methods_block(study, report)
     return ResultPage(
         title=methods_title(),
         opening=_opening(report),
         about=gettext("Agreement is measured on “%(criterion)s”.")
-        % {"criterion": criterion_name(study, report["criterion"])},
-        choices=criterion_choice(study, report["criteria"], report["criterion"]),
-        blocks=[_table(report), *_composite(report), *([printed] if printed else [])],
+        % {"criterion": criterion_name(study, report.criterion)},
+        choices=criterion_choice(study, report.criteria, report.criterion),
+        blocks=[_methods_block(report), *_composite_blocks(report), *([printed] if printed else [])],
         method=[
             gettext(
                 "Each cell is leave-one-out agreement: how often a judge's label is the most frequent one of all "
@@ -59,13 +62,13 @@ def methods_page(study: Study, report: Plain) -> ResultPage:
     )
 
 
-def _opening(report: Plain) -> str:
-    known = [row for row in report["methods"] if row["all"]]
-    if not known:
+def _opening(report: MethodTable) -> str:
+    known = [(row.judge, row.all) for row in report.methods if row.all]
+    if not known or not report.people.all:
         return gettext("No judge gave a usable verdict on a task that at least two people answered.")
-    best = max(known, key=lambda row: row["all"]["value"])
-    rates = {"rate": _words(best["all"]), "people": _words(report["people"]["all"])}
-    level = [row["judge"] for row in known if best["all"]["value"] - row["all"]["value"] <= EVEN]
+    best, rate = max(known, key=lambda pair: pair[1].value)
+    rates = {"rate": estimate_words(rate), "people": estimate_words(report.people.all)}
+    level = [judge for judge, other in known if rate.value - other.value <= EVEN]
     if len(level) > 1:
         return gettext(
             "%(n)d judges tie for the best agreement with people: %(judges)s. They agree with people on %(rate)s "
@@ -73,141 +76,124 @@ def _opening(report: Plain) -> str:
         ) % {"n": len(level), "judges": named(level), **rates}
     return gettext(
         "%(judge)s agrees best with people: on %(rate)s of the tasks. People agree with each other on %(people)s."
-    ) % {"judge": best["judge"], **rates}
+    ) % {"judge": best, **rates}
 
 
-def _words(found: Mapping[str, Any]) -> str:
-    return ends_words(found["value"], found["low"], found["high"], found["interval_kind"])
+def _category_labels(report: MethodTable) -> list[str]:
+    names = category_names({column.category_pk: column.category for column in report.categories})
+    labels = [names[column.category_pk] for column in report.categories]
+    return [gettext("all") if label == "all" else label for label in labels]
 
 
-def _columns(report: Plain) -> list[str]:
-    names = category_names({row["category_pk"]: str(row["category"]) for row in report["categories"]})
-    found = [names[one["category_pk"]] for one in report["categories"]]
-    return [gettext("all") if name == "all" else name for name in found]
-
-
-def _cells(row: Mapping[str, Any], alone: bool) -> list[Any]:
-    """Rate and interval over everything, then the rates by category; without categories these would repeat it."""
-    every = row["all"]
-    first = [None] * 4 if every is None else [every["n"], every["value"], *stated(every)]
-    return first if alone else [*first, *(cell and cell["value"] for cell in row["cells"])]
-
-
-def _heads(report: Plain) -> list[Column]:
-    heads = [
-        Column(gettext("Tasks"), 0),
-        Column(gettext("Agreement"), 3),
-        Column(gettext("From"), 3),
-        Column(gettext("To"), 3),
-    ]
-    return heads if _alone(report) else [*heads, *(Column(name, 3) for name in _columns(report))]
-
-
-def _alone(report: Plain) -> bool:
-    return len(report["categories"]) < 2
-
-
-def _table(report: Plain) -> Block:
-    title = gettext("Judges by category")
-    people = gettext("People among themselves")
-    values = np.array([row["all"]["value"] if row["all"] else -1.0 for row in report["methods"]])
-    ordered = [report["methods"][place] for place in descending(values)]
-    rows = [(row["judge"], row) for row in ordered] + [(people, report["people"])]
-    table = Table(
-        [Column(gettext("Judge")), *_heads(report)], [[name, *_cells(row, _alone(report))] for name, row in rows]
+def _rows_table(label: str, report: MethodTable, rows: Sequence[tuple[str, Row]]) -> Table:
+    """Build a table of named rows: the rate over all tasks, and the rates by category if there are several."""
+    labels = _category_labels(report) if len(report.categories) > 1 else []
+    columns = [Column(label), Column(gettext("Tasks"), 0), *Column.interval(gettext("Agreement"), 3)]
+    return Table(
+        [*columns, *(Column(category, 3) for category in labels)],
+        [
+            [
+                name,
+                row.all.n if row.all else None,
+                *_cells(row.all),
+                *(_cells(rate)[0] for rate in row.cells[: len(labels)]),
+            ]
+            for name, row in rows
+        ],
     )
-    figure = _figure([(name, row["all"]) for name, row in rows[:SHOWN_IN_FIGURE]], title)
-    notes = [
-        gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
-        % {"judge": row["judge"], "n": row["unscored"]}
-        for row in ordered
-        if row["unscored"]
-    ]
-    every = report["people"]["all"]
-    caption = ends_meaning(every["interval_kind"], every["clusters"], gettext("instructions"))
-    return Block("methods", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
-def _figure(rows: Sequence[tuple[str, Any]], title: str) -> str:
-    known = [(name, found) for name, found in rows if found]
+def _cells(rate: Rate | None) -> tuple[float | None, float | None, float | None]:
+    return interval_cells(rate.value if rate else None, rate)
+
+
+def _methods_block(report: MethodTable) -> Block:
+    title = gettext("Judges by category")
+    values = np.array([row.all.value if row.all else -1.0 for row in report.methods])
+    ordered = [report.methods[place] for place in descending(values)]
+    rows = [*((row.judge, row) for row in ordered), (gettext("People among themselves"), report.people)]
+    people = report.people.all
+    return Block(
+        "methods",
+        title,
+        figure=_figure(rows[:SHOWN_IN_FIGURE], title),
+        caption=ends_meaning(people.interval_kind, people.clusters, gettext("instructions")) if people else "",
+        table=_rows_table(gettext("Judge"), report, rows),
+        notes=[
+            gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
+            % {"judge": row.judge, "n": row.unscored}
+            for row in ordered
+            if row.unscored
+        ],
+    )
+
+
+def _figure(rows: Sequence[tuple[str, Row]], title: str) -> str:
+    known = [(name, row.all) for name, row in rows if row.all]
     return ranges(
-        [RangeRow(name, [Span(found["value"], found["low"], found["high"])]) for name, found in known],
+        [RangeRow(name, [Span(rate.value, rate.low, rate.high)]) for name, rate in known],
         title=title,
         x_title=gettext("Leave-one-out agreement with people"),
         series=[title],
         step=0.01,
-        rule=known[-1][1]["value"],
+        rule=known[-1][1].value,
     )
 
 
-def _composite(report: Plain) -> list[Block]:
+def _composite_blocks(report: MethodTable) -> list[Block]:
     title = gettext("Best judge of each category, combined")
-    found = report["composite"]
-    if missing(found):
-        return [Block("composite", title, reason=_why(found))]
-    single = gettext("best single judge: %(judge)s") % {"judge": found["single"]["judge"]}
+    found = report.composite
+    if isinstance(found, Missing):
+        return [Block("composite", title, reason=_reason(found))]
     rows = [
-        (gettext("composite"), found["composite"]),
-        (single, found["single"]),
-        (gettext("People among themselves"), found["people"]),
+        (gettext("composite"), found.composite),
+        (gettext("best single judge: %(judge)s") % {"judge": found.single.judge}, found.single),
+        (gettext("People among themselves"), found.people),
     ]
-    table = Table(
-        [Column(gettext("Agreement on the half that was not used for choosing")), *_heads(report)],
-        [[name, *_cells(row, _alone(report))] for name, row in rows],
+    block = Block(
+        "composite",
+        title,
+        answer=_composite_answer(found),
+        figure=_figure(rows, title),
+        table=_rows_table(gettext("Agreement on the half that was not used for choosing"), report, rows),
     )
-    answer = _composite_sentence(found)
-    figure = _figure([(name, row["all"]) for name, row in rows], title)
-    return [Block("composite", title, answer=answer, figure=figure, table=table), _choices(report, found)]
+    return [block, _choices(report, found)]
 
 
-def _composite_sentence(found: Mapping[str, Any]) -> str:
-    words = {
-        "rate": _words(found["composite"]["all"]),
-        "single": _words(found["single"]["all"]),
-        "judge": found["single"]["judge"],
+def _composite_answer(found: HeldOut) -> str:
+    if found.composite.all is None or found.single.all is None:
+        return ""
+    return gettext(
+        "On tasks that were not used for choosing, the composite agrees with people on %(rate)s of them; the "
+        "best single judge, %(judge)s, on %(single)s."
+    ) % {
+        "rate": estimate_words(found.composite.all),
+        "single": estimate_words(found.single.all),
+        "judge": found.single.judge,
     }
-    return (
-        gettext(
-            "On tasks that were not used for choosing, the composite agrees with people on %(rate)s of them; the "
-            "best single judge, %(judge)s, on %(single)s."
-        )
-        % words
-    )
 
 
-def _choices(report: Plain, found: Mapping[str, Any]) -> Block:
+def _choices(report: MethodTable, found: HeldOut) -> Block:
+    columns = [
+        Column(gettext("Category")),
+        Column(gettext("Chosen judge")),
+        Column(gettext("Agreement on the choosing half"), 3),
+        *Column.interval(gettext("Agreement on the other half"), 3),
+        Column(gettext("Tasks"), 0),
+    ]
     rows = [
-        [
-            name,
-            method,
-            rate,
-            None if cell is None else cell["value"],
-            *((None, None) if cell is None else stated(cell)),
-            None if cell is None else cell["n"],
-        ]
-        for name, method, rate, cell in zip(
-            _columns(report), found["methods"], found["chosen_rates"], found["composite"]["cells"], strict=True
+        [name, method, chosen_rate, *_cells(rate), rate.n if rate else None]
+        for name, method, chosen_rate, rate in zip(
+            _category_labels(report), found.methods, found.chosen_rates, found.composite.cells, strict=True
         )
     ]
-    table = Table(
-        [
-            Column(gettext("Category")),
-            Column(gettext("Chosen judge")),
-            Column(gettext("Agreement on the choosing half"), 3),
-            Column(gettext("Agreement on the other half"), 3),
-            Column(gettext("From"), 3),
-            Column(gettext("To"), 3),
-            Column(gettext("Tasks"), 0),
-        ],
-        rows,
-    )
-    return Block("choices", gettext("Judges chosen"), table=table, folded=True)
+    return Block("choices", gettext("Judges chosen"), table=Table(columns, rows), folded=True)
 
 
-def _why(found: Mapping[str, Any]) -> str:
-    if found["why"] == "TooFewTasks":
+def _reason(composite: Missing) -> str:
+    if composite.why == "TooFewTasks":
         return gettext(
             "A category has too few instructions for two halves, or no judge has verdicts on four fifths of its "
             "tasks. The composite can therefore not be chosen on one half and tested on the other."
         )
-    return reason_of(found)
+    return reason_of(composite)

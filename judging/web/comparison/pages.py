@@ -31,7 +31,7 @@ from judging.web.comparison.depth_pages import addressed, depth_settings, judge_
 @require_safe
 @results_page
 def judges(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every judge of this study's responses compared with people; a worker compares a large study in the background."""
+    """Show every judge of this study's responses beside people; a worker compares the judges of a large study."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     panels: list[ComparisonPanel] = []
@@ -40,10 +40,10 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         shown, waiting = _blocks(request, study)
     else:
         panels, waiting = _panels(request, study)
-        silent = {panel.judge.public_id for panel in panels if panel.reason}
-        if silent and not waiting:
-            shown, waiting = _by_criterion(request, study, silent)
-            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("told", ())]
+        without_panel = {panel.judge.public_id for panel in panels if panel.reason}
+        if without_panel and not waiting:
+            shown, waiting = _by_criterion(request, study, without_panel)
+            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", ())]
         if "file" in request.GET:
             found = [*comparison_blocks(panels), *shown.get("blocks", [])]
             return file_of(ResultPage("", "", found, []), request.GET["file"], study.slug)
@@ -64,7 +64,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
-    """The blocks for pairs and for reviews of verdicts, and whether a worker is computing them."""
+    """Return the blocks for pairs and for reviews of verdicts, and whether a worker is computing them."""
     settings = depth_settings(study, {})
     report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
     if report is None:
@@ -86,34 +86,34 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
     return shown, False
 
 
-def _by_criterion(request: HttpRequest, study: Study, silent: set[str]) -> tuple[dict[str, Any], bool]:
-    """Agreement on each criterion for judges without overall scores, and whether a worker is computing it.
+def _by_criterion(request: HttpRequest, study: Study, judges: set[str]) -> tuple[dict[str, Any], bool]:
+    """Return agreement on each criterion for judges with these public ids, and whether a worker is computing it.
 
-    `told` are the judges with results.
+    `compared` are the judges that share a criterion of some response with people.
     """
     report = ready_report(study, BY_CRITERION, criterion_settings(), asked_before="waiting" in request.GET)
     if report is None:
         return {}, True
-    told = silent & comparable(report)
+    compared = judges & comparable(report)
     return {
-        "told": told,
+        "compared": compared,
         "path": reverse("judging:judges", args=[study.slug]),
-        "opening": criterion_opening(study, report, told),
-        "blocks": criterion_blocks(study, report, told),
+        "opening": criterion_opening(study, report, compared),
+        "blocks": criterion_blocks(study, report, compared),
         "method": criterion_method(study),
         "code": ["calibration.statistics.agreement.leave_one_out", "calibration.statistics.judges.comparison"],
     }, False
 
 
 def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
-    """A panel per judge, and whether some are still being computed. Without overall scores there is nothing to compute."""
+    """Return a panel per judge, and whether a worker is computing more; without overall scores there is nothing to do."""
     weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
-    panels, missing = [], False
+    panels, waiting = [], False
     for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):
         if slow and not is_known(study, judge, weighting):
-            missing = True
+            waiting = True
             continue
         panels.append(comparison_panel(study, judge, weighting))
-    if missing and "waiting" not in request.GET:
+    if waiting and "waiting" not in request.GET:
         send_after_commit("judging.compare", study.pk)
-    return panels, missing
+    return panels, waiting

@@ -6,10 +6,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotation.models import Rater, Study
-from calibration.reports.registry import Plain
 from calibration.web.blocks import Block, Column, Table
 from core.messages.localized import localized
 from generation.models import Category
+from judging.comparison.method_table import MethodTable, Rate
 from judging.models import Judge
 from judging.published.columns import plain_name
 from judging.published.tables import published_tables, table_notes, table_source
@@ -18,7 +18,7 @@ TABLE = "table_1"
 PEOPLE = "Human"
 
 
-def printed_methods_block(study: Study, report: Plain) -> Block | None:
+def printed_methods_block(study: Study, report: MethodTable) -> Block | None:
     """Show the printed rates in percent by category, and ours over everything beside them; None without such a table.
 
     HREF (arXiv 2412.15524), table 1.
@@ -39,8 +39,8 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
     ]
     rows = []
     for printed_name, values in table["rows"].items():
-        name, found = ours.get(printed_name, ("", None))
-        here = (100 * found["value"], found["n"]) if found else (None, None)
+        name, rate = ours.get(printed_name, ("", None))
+        here = (100 * rate.value, rate.n) if rate else (None, None)
         rows.append([printed_name, name, values[-1], *here, *values[:-1]])
     return Block(
         "printed",
@@ -60,28 +60,28 @@ def printed_methods_block(study: Study, report: Plain) -> Block | None:
     )
 
 
-def _ours(study: Study, report: Plain, methods: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Of each printed row our judge's name and its rate over everything, and people's."""
-    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    if report["people"]["all"]:
-        found[PEOPLE] = (gettext("People among themselves"), report["people"]["all"])
+def _ours(study: Study, report: MethodTable, methods: Mapping[str, Any]) -> dict[str, tuple[str, Rate]]:
+    """Return our judge's name and its rate over everything for each printed row that has one, and people's."""
+    found: dict[str, tuple[str, Rate]] = {}
+    if report.people.all:
+        found[PEOPLE] = (gettext("People among themselves"), report.people.all)
     raters = Rater.objects.filter(workspace=study.workspace_id, kind=Rater.Kind.JUDGE)
     judges = {
-        one.rater.name: one for one in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
+        judge.rater.name: judge
+        for judge in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
     }
-    for row in report["methods"]:
-        own = judges.get(row["judge"])
-        for printed_name, wanted in methods.items():
-            if row["all"] and printed_name not in found and _is(row["judge"], own, printed_name, wanted):
-                found[printed_name] = (row["judge"], row["all"])
+    for row in report.methods:
+        for printed_name, method in methods.items():
+            if row.all and printed_name not in found and _is(row.judge, judges.get(row.judge), printed_name, method):
+                found[printed_name] = (row.judge, row.all)
     return found
 
 
-def _is(name: str, judge: Judge | None, printed_name: str, wanted: Mapping[str, Any]) -> bool:
-    """Whether a judge is the printed one: by method and model, or, where it was imported, by its name."""
+def _is(name: str, judge: Judge | None, printed_name: str, method: Mapping[str, Any]) -> bool:
+    """Whether a judge is the printed one: by method and model, or by name if it was imported."""
     if judge is None:
         return plain_name(name) == plain_name(printed_name)
-    if judge.method != wanted["method"]:
+    if judge.method != method["method"]:
         return False
     model = plain_name(judge.language_model.name) if judge.language_model else ""
-    return not wanted["models"] or model in {plain_name(one) for one in wanted["models"]}
+    return not method["models"] or model in {plain_name(each) for each in method["models"]}

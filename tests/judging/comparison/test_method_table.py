@@ -57,20 +57,19 @@ def test_only_those_who_read_results_see_it():
 
 def test_rates_are_by_category_and_people_stand_last():
     found = report(judged())
-    names = [one["category"] for one in found["categories"]]
-    assert names == ["poem", "code"]
-    rates = {row["judge"]: [cell["value"] for cell in row["cells"]] for row in found["methods"]}
+    assert [column.category for column in found.categories] == ["poem", "code"]
+    rates = {row.judge: [rate.value for rate in row.cells] for row in found.methods}
     assert rates == {"coder": [0, 1], "coin": [0.5, 0.5], "poet": [1, 0]}
-    assert found["people"]["all"]["value"] == 1 and found["people"]["all"]["n"] == 24
+    assert found.people.all.value == 1 and found.people.all.n == 24
 
 
 def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
     study = judged()
-    found = report(study)["composite"]
-    assert found["methods"] == ["poet", "coder"] and found["chosen_rates"] == [1, 1]
-    assert found["composite"]["all"]["value"] == 1 and found["composite"]["all"]["n"] == 12
-    assert found["people"]["all"]["n"] == 12
-    assert found["single"]["all"]["value"] <= 0.75
+    found = report(study).composite
+    assert found.methods == ["poet", "coder"] and found.chosen_rates == [1, 1]
+    assert found.composite.all.value == 1 and found.composite.all.n == 12
+    assert found.people.all.n == 12
+    assert found.single.all.value <= 0.75
     page = page_of(study)
     assert "the composite agrees with people on 1.00" in text_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
@@ -110,9 +109,9 @@ def test_a_choice_made_by_luck_does_not_flatter():
         judge = make_judge_rater(study.workspace, f"coin {number}")
         for task in study.tasks.all():
             make_answer(task, judge, {"preference": 1 if rng.random() < 0.5 else -1}, shown_first="a")
-    found = report(study)["composite"]
-    assert found["chosen_rates"][0] >= 0.6
-    assert found["composite"]["all"]["low"] < 0.5 < found["composite"]["all"]["high"]
+    found = report(study).composite
+    assert found.chosen_rates[0] >= 0.6
+    assert found.composite.all.low < 0.5 < found.composite.all.high
 
 
 def test_the_rates_are_those_of_leave_one_out():
@@ -129,8 +128,8 @@ def test_the_rates_are_those_of_leave_one_out():
             labels.append(int(answer.scores.get().value) + 1)
     found = report(study)
     outer = outer_leave_one_out(np.array(tasks), np.array(labels), np.array(said))
-    assert found["methods"][0]["all"]["value"] == pytest.approx(outer.rate)
-    assert found["people"]["all"]["value"] == pytest.approx(leave_one_out(np.array(tasks), np.array(labels)).rate)
+    assert found.methods[0].all.value == pytest.approx(outer.rate)
+    assert found.people.all.value == pytest.approx(leave_one_out(np.array(tasks), np.array(labels)).rate)
 
 
 def test_single_responses_are_compared_on_the_criterion_asked_for():
@@ -140,8 +139,8 @@ def test_single_responses_are_compared_on_the_criterion_asked_for():
         for rater in raters:
             make_answer(task, rater, {"item0": place % 5 / 4, "overall": place % 11})
         make_answer(task, judge, {"item0": place % 5 / 4, "overall": 0})
-    assert report(study, "item0")["methods"][0]["all"]["value"] == 1
-    assert report(study, "overall")["methods"][0]["all"]["value"] == pytest.approx(2 / 22)
+    assert report(study, "item0").methods[0].all.value == 1
+    assert report(study, "overall").methods[0].all.value == pytest.approx(2 / 22)
     assert "gpt-4o agrees best with people" in answer_of(page_of(study, "?criterion=item0"))
 
 

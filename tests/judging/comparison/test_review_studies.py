@@ -169,5 +169,5 @@ def test_what_reviewers_say_of_a_verdict_is_no_score_of_the_response(client, stu
     # Nobody is ranked by how reasonable a judge was about them, and no export holds it as people's scores.
     rankings = markup(client.get(reverse("calibration:rankings", args=[review.slug])))
     assert "This study reviews a judge's verdicts" in text_of(rankings)
-    for _settings, _data_hash, result in leaderboards_of(review):
-        assert result["corrected"] == {}
+    for _settings, _data_hash, board in leaderboards_of(review):
+        assert board.corrected == {}
