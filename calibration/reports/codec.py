@@ -46,11 +46,6 @@ def part(compute: Callable[[], T]) -> T | Missing:
         return Missing.because(error)
 
 
-def plain_part(compute: Callable[[], Any]) -> Any:
-    """Compute a part of a report as JSON values, or state why there is none."""
-    return plain(part(compute))
-
-
 def plain(value: Any) -> Any:
     """Convert dataclasses and arrays to JSON values; floats keep every digit, infinity becomes "inf"."""
     if value is None or type(value) in (str, int, bool):

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from annotation.models import Study
 from calibration.reports.cache import cached_report, known_report
-from calibration.reports.codec import Missing, read_back, stored
+from calibration.reports.codec import read_back, stored
 
 Plain = dict[str, Any]
 Settings = Mapping[str, Any]
@@ -24,7 +24,7 @@ class ReportKind(Generic[R]):
     name: str
     compute: Callable[[Study, Settings], tuple[str, R]]
     slow_from: int
-    shape: Any = Plain
+    shape: Any
 
 
 _kinds: dict[str, ReportKind[Any]] = {}
@@ -58,8 +58,3 @@ def known(study: Study, kind: ReportKind[R], settings: Settings) -> R | None:
     """Return the stored report, or None if it has to be computed."""
     found = known_report(study, kind.name, settings)
     return None if found is None else cast(R, read_back(kind.shape, found))
-
-
-def missing(value: Any) -> bool:
-    """Whether a part of a report has no answer (and states why)."""
-    return isinstance(value, Missing) or (isinstance(value, Mapping) and set(value) == {"why", "reason"})

@@ -1,7 +1,6 @@
 """Sentences on the ends of intervals, and values with their ends, in the reader's language."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.utils.translation import gettext
 
@@ -50,10 +49,3 @@ class ValueWithEnds(Ends, Protocol):
 def estimate_words(found: ValueWithEnds, *, step: float = 0.01, items: bool = False) -> str:
     """Write a value with its interval as `ends_words` does."""
     return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
-
-
-def stated(part: Mapping[str, Any], name: str = "") -> tuple[float | None, float | None]:
-    """Return the ends of a part of a report, None where no interval is stated."""
-    if part.get("interval_kind") == "none":
-        return None, None
-    return part[f"{name}low"], part[f"{name}high"]

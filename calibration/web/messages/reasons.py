@@ -1,7 +1,6 @@
 """Sentences on why a part of a report has no answer and what to do about it, in the reader's language."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from django.utils.translation import gettext
 
@@ -9,9 +8,9 @@ from calibration.reports.codec import Missing
 from calibration.web.messages.statistics import reason_words
 
 
-def reason_of(part: Missing | Mapping[str, Any]) -> str:
+def reason_of(part: Missing) -> str:
     """Return the sentence for a part of a report that has no answer."""
-    return error_words(part.why if isinstance(part, Missing) else str(part["why"]))
+    return error_words(part.why)
 
 
 def missing_notes(parts: Iterable[tuple[str, object]]) -> list[str]:

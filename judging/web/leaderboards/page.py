@@ -18,7 +18,7 @@ from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts
 from calibration.fits.store import versions
 from calibration.statistics.errors import NoStatistic
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words
 from calibration.web.serving import file_of
 from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
@@ -123,7 +123,7 @@ def board_or_reason(
     except (NotOnScale, NothingScored) as error:
         return None, {"reason": off_scale, "detail": for_reader(error)}
     except NoStatistic as error:
-        return None, {"reason": off_scale, "detail": reason_of({"why": type(error).__name__})}
+        return None, {"reason": off_scale, "detail": error_words(type(error).__name__)}
 
 
 def _file_of(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpResponse:

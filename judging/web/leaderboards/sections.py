@@ -8,7 +8,7 @@ from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words
 from calibration.web.messages.statistics import interval_meaning
 from judging.leaderboards.sections import KINDS, Standing, completion_of, standings
 from judging.leaderboards.table import Leaderboard
@@ -117,7 +117,7 @@ def standings_block(board: Leaderboard) -> Block | None:
     try:
         table = standings(board.observations, board.wins, board.model_names)
     except NoStatistic as error:
-        return Block("tournament", title, reason=reason_of({"why": type(error).__name__, "reason": str(error)}))
+        return Block("tournament", title, reason=error_words(type(error).__name__))
     columns = [
         Column(gettext("Model")),
         Column(gettext("Points"), 1),
@@ -144,7 +144,7 @@ def standings_block(board: Leaderboard) -> Block | None:
         ),
     ]
     if table.strengthless:
-        notes.append(reason_of({"why": table.strengthless, "reason": ""}))
+        notes.append(error_words(table.strengthless))
     else:
         notes.append(interval_meaning(table.interval_kind, table.clusters, gettext("instructions")))
     return Block("tournament", title, answer=_most_points(table.rows), table=Table(columns, rows), notes=notes)
