@@ -231,6 +231,13 @@ class WorkQueue(ABC, Generic[Item, C]):
         self.withheld = NOTHING
         return True
 
+    def has_room(self) -> bool:
+        """Whether the budget has room for the withheld calls now that the queue has been left."""
+        try:
+            return self.resume()
+        finally:
+            self.budget.close()
+
     def settle_failures(self) -> None:
         """Nothing is left to ask: the failing items have failed if others were answered, else the endpoint is down."""
         with transaction.atomic():

@@ -19,6 +19,7 @@ from core.messages.message import Wording, sentences
 from generation.endpoints.clients import pace_of
 from generation.execution.budget import has_reservations
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
+from generation.execution.leases import WAITING
 from generation.execution.rate_limit import EndpointRateLimit
 from generation.execution.states import RunKind, fail_run, pause_run, stopping_at_faults
 from generation.execution.work_queue import WorkQueue
@@ -289,30 +290,37 @@ async def _work(
         queue.beside = queues
     await run_workers(workers)
     problems += [queue.gave_up for queue in queues if queue.gave_up]
-    out_of_budget = any(worker.out_of_budget for worker in workers)
-    await sync_to_async(_stop)(run, problems, out_of_budget, options, clock, interrupted)
-    return any(queue.outdated for queue in queues) and run.status == AnyRun.Status.RUNNING
+    stopped = [worker.queue for worker in workers if worker.out_of_budget]
+    has_room = await sync_to_async(_stop)(run, problems, stopped, options, clock, interrupted)
+    return has_room or (any(queue.outdated for queue in queues) and run.status == AnyRun.Status.RUNNING)
 
 
 def _stop(
     run: AnyRun,
     problems: Sequence[str],
-    out_of_budget: bool,
+    out_of_budget: Sequence[WorkQueue[Any, Any]],
     options: WorkerOptions,
     clock: Clock,
     interrupted: Wording,
-) -> None:
-    """Leave the run in the state that says why the work ended."""
+) -> bool:
+    """Leave the run in the state that says why the work ended.
+
+    Return whether to continue, because other workers have released budget since these queues ran out of it.
+    """
     run.refresh_from_db()
+    has_room = False
     if run.status != AnyRun.Status.RUNNING:
         pass
     elif problems:
         fail_run(run, _joined(problems), clock=clock)
-    elif out_of_budget and not has_reservations(run, clock):
-        pause_run(run, OVER_BUDGET(), clock=clock)
     elif options.interrupted():
         pause_run(run, interrupted(), clock=clock)
+    elif out_of_budget and not has_reservations(run, clock) and run.items.filter(status=WAITING).exists():
+        has_room = any(queue.has_room() for queue in out_of_budget)
+        if not has_room:
+            pause_run(run, OVER_BUDGET(), clock=clock)
     options.watch()
+    return has_room
 
 
 def _joined(problems: Sequence[str]) -> str:
