@@ -34,6 +34,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,7 +45,11 @@ PARENT = "PLUMBLINE_BENCHMARK_OF"
 """Set where this process is a part of the benchmark and uses the data of the one that started it."""
 if PARENT not in os.environ:
     os.environ["PLUMBLINE_DATA_DIR"] = os.environ[PARENT] = FOLDER.name
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+# Installed packages bring a "tests" of their own, which would come before a folder without __init__.py.
+sys.modules["tests"] = own = types.ModuleType("tests")
+own.__path__ = [str(ROOT / "tests")]
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("PLUMBLINE_BIND", "127.0.0.1")
 
