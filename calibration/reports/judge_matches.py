@@ -6,13 +6,9 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from annotation.models import Study, Task
-from calibration.data.circumstances import circumstances
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
-from calibration.data.scores import score_frame
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut, outer_leave_one_out
-from calibration.statistics.judges.bias import SwapAgreement, swap_agreement
 from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
 from calibration.statistics.judges.comparison import (
     Confusion,
@@ -23,7 +19,7 @@ from calibration.statistics.judges.comparison import (
     correlate,
     majority_labels,
 )
-from calibration.statistics.report_reasons import NeverSwapped, TooFewModelMeans
+from calibration.statistics.report_reasons import TooFewModelMeans
 
 SIDES = ("b", "tie", "a", "both_bad")
 """Labels of a preference; a level of the value 0 beside the tie is "both bad"."""
@@ -222,51 +218,3 @@ def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Cor
     if len(models) < 3:
         raise TooFewModelMeans("Fewer than three models were scored by people and judge.")
     return correlate(said, mean, draws=draws, seed=seed)
-
-
-def swap_part(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreement:
-    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders.
-
-    Of several answers in one order, the first counts. Raises NeverSwapped if nobody saw a pair in both orders.
-    """
-    frame = score_frame(
-        kinds=[Task.Kind.PAIR],
-        study=study,
-        people=judge is None,
-        judges=judge is not None,
-        raters=None if judge is None else [judge],
-        keep_derived=False,
-        repeats=True,
-    )
-    own = frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
-    around = circumstances(study)
-    side = around.first[around.rows(own.assignment)] if len(own) else np.zeros(0, dtype=np.int64)
-    points = (1 + np.sign(own.value)) / 2
-    first, once = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 1)
-    second, again = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 2)
-    _, left, right = np.intersect1d(first, second, return_indices=True)
-    if not left.size:
-        raise NeverSwapped("No pair was shown to the same rater from both sides.")
-    return swap_agreement(
-        _points(points, once[left]),
-        1 - _points(points, again[right]),
-        clusters=own.instruction[once[left]],
-        draws=draws,
-        seed=seed,
-    )
-
-
-def _points(points: Floats, places: Ints) -> Floats:
-    return np.asarray(points[places], dtype=np.float64)
-
-
-def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bools) -> tuple[Ints, Ints]:
-    """Return a sorted key for each (rater, task, criterion) in `mask`, and the index of its earliest answer."""
-    places = np.flatnonzero(mask)
-    if not places.size:
-        return np.zeros(0, dtype=np.int64), places
-    places = places[np.argsort(repeat[places], kind="stable")]
-    width = int(criterion.max()) + 1
-    key = (rater[places] * (int(task.max()) + 1) + task[places]) * width + criterion[places]
-    keys, at = np.unique(key, return_index=True)
-    return keys, places[at]
