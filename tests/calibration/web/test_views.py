@@ -32,7 +32,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def address(name, *args):
-    return reverse(f"calibration:{name}", args=args or ("essays",))
+    return reverse(f"calibration:{name}", args=args or ("lab/essays",))
 
 
 def signed_in(role=None, workspace=None):
@@ -124,7 +124,7 @@ def test_without_answers_the_weights_page_says_what_to_do():
     study = make_checklist_study()
     page = markup(signed_in("lead", study.workspace).get(address("weights")))
     assert "No weights yet" in page
-    assert reverse("annotation:desk", args=["essays"]) in page
+    assert reverse("annotation:desk", args=["lab/essays"]) in page
     assert "Fit now" not in page
 
 
@@ -132,7 +132,7 @@ def test_a_study_of_pairs_is_offered_its_rankings_and_no_fit():
     pairs = pair_study(models=2, instructions=2)
     page = markup(signed_in("lead", pairs.workspace).get(address("weights", "duels")))
     assert "No weights for this study" in page
-    assert reverse("calibration:rankings", args=["duels"]) in page
+    assert reverse("calibration:rankings", args=["lab/duels"]) in page
     assert "fit the weights below" not in page and "Fit now" not in page
 
 
