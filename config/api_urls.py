@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from annotation import api as annotation
 from calibration import api as calibration
+from config.old_addresses import api_urlpatterns
 from generation import api as generation
 from judging import api as judging
 
@@ -31,4 +32,5 @@ urlpatterns = [
     path("runs/<str:public_id>/", judging.run, name="run"),
     re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    *api_urlpatterns,
 ]
