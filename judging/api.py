@@ -117,7 +117,9 @@ def judges(request: Request) -> ApiResponse:
 @api_view(["GET"])
 def runs(request: Request) -> ApiResponse:
     """The judge runs, in the order in which they were created."""
-    return paged(request, runs_read_by(asking(request)).select_related("judge__rater", "study__workspace"), RunSerializer)
+    return paged(
+        request, runs_read_by(asking(request)).select_related("judge__rater", "study__workspace"), RunSerializer
+    )
 
 
 @extend_schema(responses=RunStateSerializer)
