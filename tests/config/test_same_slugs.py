@@ -13,6 +13,7 @@ from accounts.api.tokens import issue_token
 from accounts.models import Membership, Workspace
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Study
+from annotation.recruitment.cohorts import make_cohort
 from annotation.studies.life_cycle import create_study
 from tests.e2e.addresses import NOT_PAGES
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
@@ -252,3 +253,15 @@ def test_a_workspace_keeps_its_slug_and_takes_no_word_of_other_addresses(client,
     own.refresh_from_db()
     assert (own.slug, own.name) == ("older", "Renamed")
     assert not Workspace.objects.filter(slug="library").exists()
+
+
+def test_a_rater_without_an_account_keeps_link_and_old_addresses(client, studies):
+    """The browser joined one of the studies; its old bookmarks lead there and not to the others of the slug."""
+    door = make_cohort(studies[1], "Spring", "public")
+    entry = f"/join/{door.entry_token}/"
+    client.post(entry, {"answer": "yes"})
+    assert "/w/newer/studies/essays/rate/" in markup(client.get(entry))
+    assert client.get("/done/essays/?lang=en")["Location"] == "/w/newer/studies/essays/done/?lang=en"
+    assert client.post("/studies/essays/rate/", follow=True).status_code == 200
+    assert Assignment.objects.get(rater__cohort=door).task.study == studies[1]
+    assert client.get("/studies/essays/")["Location"].startswith("/sign-in/")
