@@ -1,9 +1,13 @@
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
+
+RESERVED = frozenset({"benchmarks", "instructions", "leaderboards", "library", "runs", "studies", "watches"})
+"""Words by which the navigation recognises where an address belongs; no new workspace may have one as its slug."""
 
 
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -33,11 +37,27 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     ]
 
 
+class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if slug in RESERVED:
+            raise forms.ValidationError(
+                _("%(slug)s is a part of other addresses. Choose another slug."), params={"slug": slug}
+            )
+        return slug
+
+
 @admin.register(Workspace)
 class WorkspaceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """A workspace keeps its slug, which stands in addresses that people were given and in sign-in names."""
+
+    form = WorkspaceForm
     list_display = ["slug", "name", "created_at"]
     search_fields = ["slug", "name"]
     inlines = [MembershipInline]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Workspace | None = None) -> list[str]:
+        return ["slug"] if obj is not None else []
 
 
 @admin.register(Membership)

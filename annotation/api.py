@@ -108,9 +108,9 @@ def studies(request: Request) -> ApiResponse:
 
 @extend_schema(responses=StudyStateSerializer)
 @api_view(["GET"])
-def study(request: Request, slug: str) -> ApiResponse:
+def study(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return one study and its progress, counted from its rows."""
-    found = study_to_read(request, slug)
+    found = study_to_read(request, workspace, slug)
     (row,) = study_rows([found])
     said = {
         "tasks": row.tasks,
@@ -134,12 +134,12 @@ def study(request: Request, slug: str) -> ApiResponse:
     responses=ScoreSerializer(many=True),
 )
 @api_view(["GET"])
-def scores(request: Request, slug: str) -> ApiResponse:
+def scores(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return every answer of a study. Raters have opaque ids; of a changed answer only the last version is returned.
 
     Pair scores are canonical: positive means that response_a is better, whichever was shown first.
     """
-    rows = Score.objects.filter(assignment__task__study=study_to_read(request, slug)).order_by()
+    rows = Score.objects.filter(assignment__task__study=study_to_read(request, workspace, slug)).order_by()
     if criterion := request.query_params.get("criterion"):
         rows = rows.filter(criterion__key=criterion)
     if kind := request.query_params.get("rater_kind"):
@@ -153,7 +153,7 @@ def scores(request: Request, slug: str) -> ApiResponse:
     return paged(request, rows, ScoreSerializer)
 
 
-def study_to_read(request: Request, slug: str) -> Study:
-    """The first study with this slug in a workspace that the client may read; 404 with a message if there is none."""
-    lack = f"There is no study {slug!r} in your workspaces."
-    return study_read_by(asking(request), slug, message=lack)
+def study_to_read(request: Request, workspace: str, slug: str) -> Study:
+    """The workspace's study with this slug; 404 with a message if there is none that the client may read."""
+    name = f"{workspace}/{slug}"
+    return study_read_by(asking(request), name, message=f"There is no study {name!r} in your workspaces.")

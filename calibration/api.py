@@ -22,6 +22,7 @@ from generation.api import CURSOR, SIZE
 
 class FitSerializer(serializers.ModelSerializer[Fit]):
     id = serializers.CharField(source="public_id")
+    workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     study = serializers.CharField(source="study.slug", default=None)
     benchmark = serializers.CharField(source="benchmark.slug", default=None)
 
@@ -32,6 +33,7 @@ class FitSerializer(serializers.ModelSerializer[Fit]):
             "kind",
             "published_name",
             "source",
+            "workspace",
             "study",
             "benchmark",
             "settings",
@@ -52,7 +54,7 @@ class ReportSerializer(serializers.Serializer[object]):
 @api_view(["GET"])
 def fits(request: Request) -> ApiResponse:
     """List fitted and published weights of the workspaces whose results you may read."""
-    return paged(request, _readable(request).select_related("study", "benchmark"), FitSerializer)
+    return paged(request, _readable(request).select_related("workspace", "study", "benchmark"), FitSerializer)
 
 
 @extend_schema(responses=OpenApiTypes.OBJECT)
@@ -70,9 +72,9 @@ def fit(request: Request, public_id: str) -> ApiResponse:
 
 @extend_schema(responses=ReportSerializer(many=True))
 @api_view(["GET"])
-def reports(request: Request, slug: str) -> ApiResponse:
+def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
     """List the reports of a study as it is now: those that its pages have computed and show."""
-    found = current_reports(study_to_read(request, slug))
+    found = current_reports(study_to_read(request, workspace, slug))
     return ApiResponse(ReportSerializer(found, many=True).data)
 
 

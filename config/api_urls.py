@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from annotation import api as annotation
 from calibration import api as calibration
+from config.old_addresses import api_urlpatterns
 from generation import api as generation
 from judging import api as judging
 
@@ -13,22 +14,23 @@ urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
-    path("benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
-    path("benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
     path("models/", generation.models, name="models"),
     # annotation
     path("studies/", annotation.studies, name="studies"),
-    path("studies/<str:slug>/", annotation.study, name="study"),
-    path("studies/<str:slug>/scores/", annotation.scores, name="scores"),
+    path("w/<str:workspace>/studies/<str:slug>/", annotation.study, name="study"),
+    path("w/<str:workspace>/studies/<str:slug>/scores/", annotation.scores, name="scores"),
     # calibration
-    path("studies/<str:slug>/reports/", calibration.reports, name="reports"),
+    path("w/<str:workspace>/studies/<str:slug>/reports/", calibration.reports, name="reports"),
     path("fits/", calibration.fits, name="fits"),
     path("fits/<str:public_id>/", calibration.fit, name="fit"),
     # judging
-    path("studies/<str:slug>/export/", judging.export, name="export"),
+    path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
     path("judges/", judging.judges, name="judges"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),
     re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
-    path("leaderboards/<str:slug>/", judging.board, name="board"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    *api_urlpatterns,
 ]

@@ -25,7 +25,7 @@ def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
     """Return the unfinished runs with their `items` and `done` counts; runs one query."""
     status = JudgeRun.Status
     going = runs_read_by(user).filter(status__in=[status.PLANNED, status.RUNNING, status.PAUSED])
-    runs = going.select_related("study", "judge__rater")
+    runs = going.select_related("study__workspace", "judge__rater")
     return with_counts(runs, PlannedItem.objects.all(), PlannedItem.Status.WAITING)
 
 

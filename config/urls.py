@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("annotation.web.rubric.library_urls")),
     path("", include("calibration.urls")),
     path("", include("judging.urls")),
+    path("", include("config.old_addresses")),
     path("api/v1/", include("config.api_urls")),
     path("health/", health, name="health"),
     path("i18n/", include("django.conf.urls.i18n")),

@@ -71,14 +71,14 @@ class ResponseSerializer(serializers.ModelSerializer[Response]):
 def benchmarks(request: Request) -> ApiResponse:
     """Benchmarks of the workspaces whose results you may read."""
     found = benchmarks_read_by(asking(request))
-    return paged(request, found.select_related("workspace"), BenchmarkSerializer)
+    return paged(request, found, BenchmarkSerializer)
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=InstructionSerializer(many=True))
 @api_view(["GET"])
-def instructions(request: Request, slug: str) -> ApiResponse:
+def instructions(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The instructions of a benchmark."""
-    rows = benchmark_to_read(request, slug).instructions.select_related("category")
+    rows = benchmark_to_read(request, workspace, slug).instructions.select_related("category")
     return paged(request, rows, InstructionSerializer)
 
 
@@ -87,9 +87,9 @@ def instructions(request: Request, slug: str) -> ApiResponse:
     responses=ResponseSerializer(many=True),
 )
 @api_view(["GET"])
-def responses(request: Request, slug: str) -> ApiResponse:
+def responses(request: Request, workspace: str, slug: str) -> ApiResponse:
     """What models answered to a benchmark's instructions, with human references and degraded controls."""
-    rows = Response.objects.to_read().filter(instruction__benchmark=benchmark_to_read(request, slug))
+    rows = Response.objects.to_read().filter(instruction__benchmark=benchmark_to_read(request, workspace, slug))
     if model := request.query_params.get("model"):
         rows = rows.filter(model__name=model)
     return paged(request, rows.select_related("instruction", "model"), ResponseSerializer)
@@ -103,7 +103,7 @@ def models(request: Request) -> ApiResponse:
     return paged(request, found.select_related("workspace"), ModelSerializer)
 
 
-def benchmark_to_read(request: Request, slug: str) -> Benchmark:
-    """The first of this slug in a workspace that the asker may read; 404 with a sentence where there is none."""
-    lack = f"There is no benchmark {slug!r} in your workspaces."
-    return benchmark_read_by(asking(request), slug, message=lack)
+def benchmark_to_read(request: Request, workspace: str, slug: str) -> Benchmark:
+    """The workspace's benchmark of this slug; 404 with a sentence if there is none that the asker may read."""
+    name = f"{workspace}/{slug}"
+    return benchmark_read_by(asking(request), name, message=f"There is no benchmark {name!r} in your workspaces.")

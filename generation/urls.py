@@ -8,8 +8,8 @@ app_name = "generation"
 urlpatterns = [
     # /library/
     path("library/", library_pages.library, name="library"),
-    path("library/benchmarks/<slug:slug>/", library_pages.benchmark, name="benchmark"),
-    path("library/benchmarks/<slug:slug>/generate/", run_pages.start_run, name="start_run"),
+    path("<benchmark:slug>/", library_pages.benchmark, name="benchmark"),
+    path("<benchmark:slug>/generate/", run_pages.start_run, name="start_run"),
     path("library/instructions/<str:public_id>/", library_pages.instruction, name="instruction"),
     path("library/responses/", library_pages.responses, name="responses"),
     path("library/responses/<str:public_id>/", library_pages.response, name="response"),

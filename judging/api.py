@@ -51,6 +51,7 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
 class RunSerializer(serializers.ModelSerializer[JudgeRun]):
     id = serializers.CharField(source="public_id")
     judge = serializers.CharField(source="judge.rater.name")
+    workspace = serializers.CharField(source="study.workspace.slug")
     study = serializers.CharField(source="study.slug")
     discredited = serializers.BooleanField(
         read_only=True, help_text="Whether the run failed its canary texts, so that its verdicts are not ranked."
@@ -61,6 +62,7 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
         fields = [
             "id",
             "judge",
+            "workspace",
             "study",
             "status",
             "message",
@@ -115,7 +117,9 @@ def judges(request: Request) -> ApiResponse:
 @api_view(["GET"])
 def runs(request: Request) -> ApiResponse:
     """The judge runs, in the order in which they were created."""
-    return paged(request, runs_read_by(asking(request)).select_related("judge__rater", "study"), RunSerializer)
+    return paged(
+        request, runs_read_by(asking(request)).select_related("judge__rater", "study__workspace"), RunSerializer
+    )
 
 
 @extend_schema(responses=RunStateSerializer)
@@ -161,10 +165,10 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     responses=OpenApiTypes.OBJECT,
 )
 @api_view(["GET"])
-def board(request: Request, slug: str) -> ApiResponse:
+def board(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`."""
     asked = request.query_params
-    benchmark = benchmark_to_read(request, slug)
+    benchmark = benchmark_to_read(request, workspace, slug)
     try:
         requested = Filters(
             judge=asked.get("judge", ""),
@@ -178,9 +182,9 @@ def board(request: Request, slug: str) -> ApiResponse:
 
 @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
 @api_view(["GET"])
-def export(request: Request, slug: str) -> FileResponse:
+def export(request: Request, workspace: str, slug: str) -> FileResponse:
     """A study as one file from which `manage.py recompute` recomputes every number on its pages."""
-    study = study_to_read(request, slug)
+    study = study_to_read(request, workspace, slug)
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     export_study(study, file)

@@ -14,22 +14,22 @@ urlpatterns = [
     path("library/judges/", judge_pages.judge_list, name="judge_list"),
     path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
     path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
-    # /library/benchmarks/<slug>/
-    path("library/benchmarks/<slug:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
-    path("library/benchmarks/<slug:slug>/texts/", text_statistics.text_page, name="text_page"),
+    # /w/<workspace>/library/benchmarks/<slug>/
+    path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
+    path("<benchmark:slug>/texts/", text_statistics.text_page, name="text_page"),
     # /runs/
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
     path("runs/<str:public_id>/files/<str:name>", run_pages.run_file, name="run_file"),
-    # /studies/<slug>/
-    path("studies/<slug:slug>/judge/", start.start_run, name="start_run"),
-    path("studies/<slug:slug>/judges/", comparison_pages.judges, name="judges"),
-    path("studies/<slug:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
-    path("studies/<slug:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
-    path("studies/<slug:slug>/export/", archive.export, name="export"),
-    path("studies/<slug:slug>/export/file/", archive.export_file, name="export_file"),
+    # /w/<workspace>/studies/<slug>/
+    path("<study:slug>/judge/", start.start_run, name="start_run"),
+    path("<study:slug>/judges/", comparison_pages.judges, name="judges"),
+    path("<study:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
+    path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
+    path("<study:slug>/export/", archive.export, name="export"),
+    path("<study:slug>/export/file/", archive.export_file, name="export_file"),
     # /watches/
     path("watches/", monitor_pages.watches, name="watches"),
     path("watches/new/", monitor_pages.new_watch, name="new_watch"),
@@ -37,7 +37,7 @@ urlpatterns = [
     path("watches/<str:public_id>/control/", monitor_pages.control_watch, name="control_watch"),
     # /leaderboards/
     path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),
-    path("leaderboards/<slug:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
-    path("leaderboards/<slug:slug>/compare/", model_pair.compare_models, name="compare_models"),
-    path("leaderboards/<slug:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
+    path("<leaderboard:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
+    path("<leaderboard:slug>/compare/", model_pair.compare_models, name="compare_models"),
+    path("<leaderboard:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]

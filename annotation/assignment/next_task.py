@@ -197,6 +197,7 @@ def to_show(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
         "rater__standing",
         "seat",
         "task__study__guideline",
+        "task__study__workspace",
         "task__answer_rubric",
         "task__response_a__instruction__category",
         "task__response_b",

@@ -158,7 +158,7 @@ def _admit(arrival: Arrival, crowd: CrowdId, participant: Participant, proof: Pr
 def _in(arrival: Arrival, rater: Rater) -> HttpResponse:
     """Let the browser continue as this rater of the study and no other, to the next entry step or to their page."""
     begun = Assignment.objects.filter(rater=rater).exists()
-    own_page = reverse("annotation:done", args=[arrival.cohort.study.slug])
+    own_page = reverse("annotation:done", args=[arrival.cohort.study])
     response = note_coming(redirect(own_page if begun else arrival.address), rater, arrival.address)
     if rater.user_id is not None:
         return response

@@ -14,12 +14,13 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.signing import BadSignature
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User, Workspace
 from annotation.models import Assignment, Cohort, Rater, Seat, Study
 from core.web.access import visible_or_404
+from core.web.addresses import of_full_slug
 
 COOKIE = "plumbline-rater"
 COOKIE_SALT = "annotation.recruitment.participation"
@@ -146,13 +147,17 @@ def may_rate(user: User) -> Q:
     )
 
 
-def study_to_rate(request: HttpRequest, slug: str) -> Study:
-    """Return the study of this slug if the visitor may rate in it. Raises Http404 as if it did not exist."""
+def studies_to_rate(request: HttpRequest) -> QuerySet[Study]:
+    """Return the studies in which the visitor may rate."""
     allowed = Q(pk__in=Rater.objects.filter(is_mine(request), study__isnull=False).values("study"))
     if isinstance(request.user, User):
         allowed |= may_rate(request.user)
-    found = Study.objects.filter(allowed, slug=slug).exclude(status=Study.Status.DRAFT)
-    return visible_or_404(found.select_related("guideline", "workspace").order_by("pk"))
+    return Study.objects.filter(allowed).exclude(status=Study.Status.DRAFT).select_related("guideline", "workspace")
+
+
+def study_to_rate(request: HttpRequest, slug: str) -> Study:
+    """Return the study of this full slug if the visitor may rate in it. Raises Http404 as if it did not exist."""
+    return visible_or_404(of_full_slug(studies_to_rate(request), slug))
 
 
 def rater_known(request: HttpRequest, study: Study) -> Rater | None:
@@ -207,7 +212,7 @@ def participations(user: User) -> list[Participation]:
     """Return the user's open studies, those with work in progress first; two queries, however many there are."""
     seats = Seat.objects.filter(study=OuterRef("pk"))
     open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN)
-    studies = list(open_studies.order_by("-created_at"))
+    studies = list(open_studies.select_related("workspace").order_by("-created_at"))
     status = Assignment.Status
     done = [status.SUBMITTED, status.SURPLUS, status.CHECKED]
     own = {

@@ -1,6 +1,6 @@
 """Look up studies that a user may read or change; other studies do not exist for them.
 
-A slug is unique in a workspace. If a user can read two studies with the same slug, every page shows the older one.
+A slug is unique only in a workspace, so a study is looked up by its full slug, "workspace/slug".
 """
 
 from django.db.models import QuerySet
@@ -11,6 +11,7 @@ from accounts.models import User
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.models import Study
 from core.web.access import visible_or_404
+from core.web.addresses import of_full_slug
 
 
 def studies_read_by(user: User) -> QuerySet[Study]:
@@ -18,13 +19,13 @@ def studies_read_by(user: User) -> QuerySet[Study]:
 
 
 def study_read_by(user: User, slug: str, *, message: str = "") -> Study:
-    """The study with this slug whose results the user may see; otherwise 404."""
-    found = studies_read_by(user).filter(slug=slug).select_related("guideline", "rubric").order_by("pk")
+    """The study with this full slug whose results the user may see; otherwise 404."""
+    found = of_full_slug(studies_read_by(user), slug).select_related("guideline", "rubric")
     return visible_or_404(found, message=message or gettext("Your workspaces have no such study."))
 
 
 def study_led_by(user: User, slug: str) -> Study:
-    """The study with this slug that the user may change; otherwise 404."""
+    """The study with this full slug that the user may change; otherwise 404."""
     study = study_read_by(user, slug)
     if not leads_workspace_of(user, study):
         raise Http404(gettext("The workspaces that you lead have no such study."))

@@ -64,11 +64,11 @@ def log_event(
 def create_study(
     *, workspace: Workspace, names: Mapping[str, str], kind: str, benchmark: Benchmark | None, by: User | None
 ) -> Study:
-    """Create a draft with a unique slug; its seed is derived from its public id."""
+    """Create a draft whose slug is unique in its workspace; its seed is derived from its public id."""
     stem = slugify(next((name for name in names.values() if slugify(name)), "")) or "study"
     for number in range(1, 100):
         slug = stem[:90] if number == 1 else f"{stem[:90]}-{number}"
-        if slug == "new" or Study.objects.filter(slug=slug).exists():
+        if Study.objects.filter(workspace=workspace, slug=slug).exists():
             continue
         public_id = new_public_id()
         try:

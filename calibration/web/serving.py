@@ -78,7 +78,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "page_title": kind.title(),
         "query": query.urlencode(),
         "path": request.path,
-        "links": [(reverse(name, args=[study.slug]), words) for name, words in kind.links()],
+        "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
         "discredited": discredited_judges(study) if kind.about_judges else [],
     }
     template = "calibration/result.html"

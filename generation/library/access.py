@@ -1,6 +1,6 @@
 """What of the library a user may read, or change as a lead of its workspace; for anybody else it is not there.
 
-A slug is one benchmark's in a workspace. Where a user reads two benchmarks of one slug, every page is about the older.
+A slug is one benchmark's in a workspace, so a benchmark is looked up by its full slug, "workspace/slug".
 """
 
 from django.db.models import QuerySet
@@ -9,16 +9,17 @@ from django.utils.translation import gettext
 from accounts.models import User
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from core.web.access import visible_or_404
+from core.web.addresses import of_full_slug
 from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
 
 
 def benchmarks_read_by(user: User) -> QuerySet[Benchmark]:
-    return Benchmark.objects.filter(workspace__in=workspaces_read_by(user))
+    return Benchmark.objects.filter(workspace__in=workspaces_read_by(user)).select_related("workspace")
 
 
 def benchmark_read_by(user: User, slug: str, *, message: str = "") -> Benchmark:
-    """The benchmark of this slug whose results the user may see; 404 for anybody else."""
-    found = benchmarks_read_by(user).filter(slug=slug).order_by("pk")
+    """The benchmark of this full slug whose results the user may see; 404 for anybody else."""
+    found = of_full_slug(benchmarks_read_by(user), slug)
     return visible_or_404(found, message=message or gettext("There is no such benchmark."))
 
 
@@ -26,7 +27,7 @@ def instruction_read_by(user: User, public_id: str) -> Instruction:
     """With its benchmark and categories; 404 for anybody who may not read it."""
     found = Instruction.objects.filter(
         benchmark__workspace__in=workspaces_read_by(user), public_id=public_id
-    ).select_related("benchmark", "category__parent")
+    ).select_related("benchmark__workspace", "category__parent")
     return visible_or_404(found, message=gettext("There is no such instruction."))
 
 

@@ -8,7 +8,7 @@ from accounts.permissions import workspaces_read_by
 from core.web.access import visible_or_404
 from judging.models import JudgeRun
 
-SHOWN_WITH_A_RUN = ("study", "judge__rater", "judge__language_model__endpoint", "created_by", "watch")
+SHOWN_WITH_A_RUN = ("study__workspace", "judge__rater", "judge__language_model__endpoint", "created_by", "watch")
 
 
 def runs_read_by(user: User) -> QuerySet[JudgeRun]:

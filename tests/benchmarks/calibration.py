@@ -261,7 +261,7 @@ def page_seconds(benchmark: Any) -> float:
     Membership.objects.create(user=lead, workspace=benchmark.workspace, role=Membership.Role.LEAD)
     client = Client(headers={"host": "localhost"})
     client.force_login(lead)
-    address = f"/leaderboards/{benchmark.slug}/"
+    address = f"/w/benchmark/leaderboards/{benchmark.slug}/"
     assert client.get(address).status_code == 200
     return seconds(lambda: client.get(address), repeats=3)
 

@@ -220,14 +220,14 @@ def main() -> None:
     client.force_login(User.objects.get(username="desk-lead"))
     client.get(reverse("annotation:new_study"), SERVER_NAME="localhost")  # loads the program
     start = time.perf_counter()
-    client.get(reverse("annotation:desk", args=[SLUG]), SERVER_NAME="localhost")
+    client.get(reverse("annotation:desk", args=[f"{SLUG}/{SLUG}"]), SERVER_NAME="localhost")
     first = 1000 * (time.perf_counter() - start)
     start = time.perf_counter()
     keep_tally(study, clock=timezone.now)
     count = 1000 * (time.perf_counter() - start)
-    addresses = {name: reverse(f"annotation:{name}", args=[SLUG]) for name in names}
+    addresses = {name: reverse(f"annotation:{name}", args=[f"{SLUG}/{SLUG}"]) for name in names}
     answers = Assignment.objects.filter(task__study__slug=SLUG, status="submitted").count()
-    addresses["desk_figures"] = reverse("calibration:desk_figures", args=[SLUG])
+    addresses["desk_figures"] = reverse("calibration:desk_figures", args=[f"{SLUG}/{SLUG}"])
     found = {"answers": answers, "first_ms": round(first), "count_ms": round(count)}
     print(json.dumps(found | {"parts": measure(addresses, arguments.times)}))
 

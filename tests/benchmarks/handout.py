@@ -384,7 +384,9 @@ class PageRater:
         if status != 302:
             raise SystemExit(f"signing in: {status}")
         token = self.browser.cookies["csrftoken"]
-        _status, headers, _page = self.browser.ask("POST", f"/studies/{slug}/rate/", {"csrfmiddlewaretoken": token})
+        _status, headers, _page = self.browser.ask(
+            "POST", f"/w/lab/studies/{slug}/rate/", {"csrfmiddlewaretoken": token}
+        )
         self.address = headers["location"]
         self.browser.ask("GET", self.address)
         self.given = {"csrfmiddlewaretoken": token, "c-item0": "2", "c-item1": "3", "c-item2": "4", "c-overall": "7"}

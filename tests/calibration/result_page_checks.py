@@ -39,7 +39,7 @@ def never_nan(page):
 
 def check_access(name, study):
     """Owners, leads and analysts see it; raters, reviewers and strangers do not; others' workspaces see nothing."""
-    address = reverse(name, args=[study.slug])
+    address = reverse(name, args=[study])
     for role in ("owner", "lead", "analyst"):
         for headers in ({}, HTMX):
             response = signed_in(role, study.workspace).get(address, **headers)

@@ -61,14 +61,14 @@ def lead(study):
 ADDRESSES = [
     "/api/v1/schema/",
     "/api/v1/benchmarks/",
-    "/api/v1/benchmarks/bench/instructions/",
-    "/api/v1/benchmarks/bench/responses/",
+    "/api/v1/w/lab/benchmarks/bench/instructions/",
+    "/api/v1/w/lab/benchmarks/bench/responses/",
     "/api/v1/models/",
     "/api/v1/studies/",
-    "/api/v1/studies/{study}/",
-    "/api/v1/studies/{study}/scores/",
-    "/api/v1/studies/{study}/reports/",
-    "/api/v1/studies/{study}/export/",
+    "/api/v1/w/lab/studies/{study}/",
+    "/api/v1/w/lab/studies/{study}/scores/",
+    "/api/v1/w/lab/studies/{study}/reports/",
+    "/api/v1/w/lab/studies/{study}/export/",
     "/api/v1/fits/",
     "/api/v1/judges/",
     "/api/v1/runs/",
@@ -132,7 +132,7 @@ def test_the_secret_is_stored_nowhere(study, lead):
 
 def test_pages_join_up_without_a_gap_while_answers_come_in(client, study, lead):
     head, seen = bearer(lead), []
-    path = f"/api/v1/studies/{study.slug}/scores/?size=7"
+    path = f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/scores/?size=7"
     while path:
         page = client.get(path, **head).json()
         seen += [(row["task"], row["rater"], row["criterion"]) for row in page["results"]]
@@ -147,7 +147,7 @@ def test_pages_join_up_without_a_gap_while_answers_come_in(client, study, lead):
 def test_scores_name_no_person_and_only_the_last_revision_is_there(client, study, lead):
     one = Score.objects.filter(criterion__key="overall").first()
     Score.objects.create(assignment=one.assignment, criterion=one.criterion, revision=1, value=3.5)
-    head, path = bearer(lead), f"/api/v1/studies/{study.slug}/scores/?size=1000"
+    head, path = bearer(lead), f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/scores/?size=1000"
     answer = client.get(path, **head)
     rows = answer.json()["results"]
     assert len(rows) == 96
@@ -162,7 +162,7 @@ def test_scores_name_no_person_and_only_the_last_revision_is_there(client, study
 
 def test_a_study_is_counted_and_its_fit_and_reports_are_those_of_the_pages(client, study, lead):
     head = bearer(lead)
-    state = client.get(f"/api/v1/studies/{study.slug}/", **head).json()
+    state = client.get(f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/", **head).json()
     assert (state["tasks"], state["answers_of_people"], state["answers_of_judges"]) == (8, 24, 0)
     fit = run_fit(study=study, draws=0)
     said = client.get(f"/api/v1/fits/{fit.public_id}/", **head).json()
@@ -184,7 +184,7 @@ def test_a_leaderboard_is_that_of_the_command(client, study, lead):
     judge = make_judge_rater(study.workspace)
     for task in study.tasks.all():
         make_answer(task, judge, {"item0": 1, "item1": 0.5, "item2": 0.25})
-    head, path = bearer(lead), f"/api/v1/leaderboards/{study.benchmark.slug}/"
+    head, path = bearer(lead), f"/api/v1/w/{study.workspace.slug}/leaderboards/{study.benchmark.slug}/"
     benchmark = study.benchmark
     expected = leaderboard(benchmark, judge_named(benchmark, "gpt-4o"), "equal").as_json()
     assert client.get(path, {"judge": "gpt-4o"}, **head).json() == expected
@@ -217,15 +217,17 @@ def test_a_session_may_not_change_anything_without_its_csrf_token(study, lead):
 
 
 def test_the_export_is_the_file_that_recompute_reads(client, study, lead):
-    got = client.get(f"/api/v1/studies/{study.slug}/export/", **bearer(lead))
+    got = client.get(f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/export/", **bearer(lead))
     names = zipfile.ZipFile(io.BytesIO(b"".join(got.streaming_content))).namelist()
     assert {"manifest.json", "reports.jsonl"} <= set(names)
 
 
 def test_the_schema_names_every_address(client, lead):
     schema = client.get("/api/v1/schema/", **bearer(lead)).json()
-    there = {pattern.name for pattern in get_resolver("config.api_urls").url_patterns} - {"schema"}
+    there = {pattern.name for pattern in get_resolver("config.api_urls").url_patterns} - {"schema", None}
     assert len(schema["paths"]) == len(there)
+    (one,) = schema["paths"]["/api/v1/w/{workspace}/studies/{slug}/"].values()
+    assert {part["name"] for part in one["parameters"] if part["in"] == "path"} == {"workspace", "slug"}
     assert schema["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}
 
 

@@ -145,12 +145,11 @@ def _assignment_of(name):
 def parts_of(name):
     """What stands in the address of a route."""
     study = Study.objects.get(slug="pairs" if name in OF_PAIRS else SLUG)
-    if name in OF_BENCHMARKS:
-        slug = BENCHMARK
-    elif name in OF_WORKSPACES:
-        slug = study.workspace.slug
+    workspace = study.workspace.slug
+    if name in OF_WORKSPACES:
+        slug = workspace
     else:
-        slug = SLUGS.get(name, SLUG)
+        slug = f"{workspace}/{BENCHMARK if name in OF_BENCHMARKS else SLUGS.get(name, SLUG)}"
     return {
         "slug": slug,
         "study_id": study.public_id,
@@ -206,7 +205,7 @@ def make_every_row():
     )
     rater = client_of("rater")
     for slug in (SLUG, "pairs"):
-        rater.post(reverse("annotation:start", args=[slug]))
+        rater.post(reverse("annotation:start", args=[f"{workspace.slug}/{slug}"]))
     connections.close_all()
 
 
@@ -270,7 +269,7 @@ def _practised(workspace):
     make_seats(study)
     make_cohort(study, "Spring", "public")
     rater = client_of("rater")
-    rater.post(reverse("annotation:start", args=[PRACTICE]))
+    rater.post(reverse("annotation:start", args=[study]))
     task = Assignment.objects.get(task__study=study)
     answers = {"c-item0": "0", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
     rater.post(reverse("annotation:rate", args=[task.public_id]), answers)

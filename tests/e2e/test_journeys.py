@@ -182,7 +182,7 @@ def be_paused_and_let_in_again(page, way, kind):
     for step in STEPS[kind][1:]:
         way.take(page, step)
     way.submit(page)
-    page.wait_for_url("**/done/**")
+    page.wait_for_url("**/done/")
     assert page.get_by_text(PAUSED).is_visible()
     assert not page.locator("form[action$='/rate/']").count()
     assert fits(page)
@@ -205,7 +205,7 @@ def come_to_the_end(page, way, kind):
         Seat.objects.filter(holder=None).delete()
     answer(page, way, kind)
     way.submit(page)
-    page.wait_for_url(f"**/done/{assignment.task.study.slug}/")
+    page.wait_for_url(f"**/studies/{assignment.task.study.slug}/done/")
     assert page.locator(".answer").is_visible()
     assert not page.locator("form[action$='/rate/']").count()
     assert fits(page)

@@ -176,7 +176,7 @@ def ask_the_judge(page):
 def open_the_leaderboard(page):
     press_on(page, ".bar a[href='/leaderboards/']")
     page.wait_for_url("**/leaderboards/")
-    press_on(page, f"main a[href='/leaderboards/{BENCHMARK}/']")
+    press_on(page, f"main a[href$='/leaderboards/{BENCHMARK}/']")
     page.wait_for_url(f"**/leaderboards/{BENCHMARK}/")
     choose(page, "#weights", "equal")
     page.wait_for_url("**weights=equal**")

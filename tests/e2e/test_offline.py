@@ -42,7 +42,7 @@ def test_an_answer_given_without_a_network_is_sent_when_it_returns(open_page, ki
     submit(page)
     wait_until_said(page, "failed")
     page.context.set_offline(False)
-    page.wait_for_url(f"**/done/{study.slug}/")
+    page.wait_for_url(f"**/studies/{study.slug}/done/")
     assert answers_of(first) == expected
     assert answers_of(second) == also
     for assignment in (first, second):

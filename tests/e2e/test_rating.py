@@ -80,7 +80,7 @@ def test_a_task_is_rated_by_keyboard_alone(open_page, study, size, language):
     for key in ("3", "3", "3", "7"):
         page.keyboard.press(key)
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(f"**/done/{study.slug}/")
+    page.wait_for_url(f"**/studies/{study.slug}/done/")
     assert Assignment.objects.filter(status="submitted").count() == 2
     assert fits(page)
 

@@ -39,7 +39,7 @@ def test_every_screen_by_keyboard_alone_on_a_narrow_one(open_page, kind, languag
         if _task == 0:
             wait_for_another(page, current)
         else:
-            page.wait_for_url(f"**/done/{study.slug}/")
+            page.wait_for_url(f"**/studies/{study.slug}/done/")
         assert answers_of(current) == expected
         current.refresh_from_db()
         assert current.status == "submitted"

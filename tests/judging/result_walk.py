@@ -60,19 +60,20 @@ def reader_of(study: Study) -> Client:
 
 def addresses_of(study: Study, judges: list[Rater]) -> list[str]:
     """Result pages of the study and of its benchmark, as every judge has them, and what programs read."""
-    found = [reverse(name, args=[study.slug]) for name in RESULTS]
-    found += [f"{reverse('calibration:rankings', args=[study.slug])}?by={one.public_id}" for one in judges]
-    board = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    pair = reverse("judging:compare_models", args=[study.benchmark.slug])
+    found = [reverse(name, args=[study]) for name in RESULTS]
+    found += [f"{reverse('calibration:rankings', args=[study])}?by={one.public_id}" for one in judges]
+    board = reverse("judging:leaderboard", args=[study.benchmark])
+    pair = reverse("judging:compare_models", args=[study.benchmark])
     found += [reverse("judging:leaderboards"), board]
     for one in judges:
         asked = f"?judge={one.public_id}&weights=equal"
         found += [board + asked, f"{board}{asked}&measure=wins", f"{board}{asked}&rising=1", pair + asked]
-        found.append(f"{reverse('api:board', args=[study.benchmark.slug])}?judge={one.label}")
-    found += [reverse("api:study", args=[study.slug]), reverse("api:scores", args=[study.slug]), reverse("api:fits")]
-    found += [f"{reverse('annotation:task', args=[study.slug, task.public_id])}" for task in study.tasks.all()[:2]]
+        found.append(f"{reverse('api:board', args=[study.workspace.slug, study.benchmark.slug])}?judge={one.label}")
+    own = [study.workspace.slug, study.slug]
+    found += [reverse("api:study", args=own), reverse("api:scores", args=own), reverse("api:fits")]
+    found += [f"{reverse('annotation:task', args=[study, task.public_id])}" for task in study.tasks.all()[:2]]
     people = study.raters.filter(kind=Rater.Kind.PERSON)[:2]
-    return found + [reverse("annotation:rater", args=[study.slug, one.public_id]) for one in people]
+    return found + [reverse("annotation:rater", args=[study, one.public_id]) for one in people]
 
 
 def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[str]:
@@ -80,7 +81,7 @@ def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[st
     found = []
     for judge in judges:
         asked = {"judge": judge.public_id, "weights": "equal"}
-        page = client.get(reverse("judging:compare_models", args=[study.benchmark.slug]), asked)
+        page = client.get(reverse("judging:compare_models", args=[study.benchmark]), asked)
         links = re.findall(r'href="([^"]*/compare/item/[^"]*)"', page.content.decode())
         found += [html.unescape(link) for link in links[:1]]
     return found
@@ -116,7 +117,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
                 taken = client.get(file)
                 found[file] = taken.status_code, taken.content.decode(errors="replace")
     for name in ("judging:export_file", "api:export"):
-        address = reverse(name, args=[study.slug])
+        address = reverse(name, args=[study])
         answer = client.get(address)
         assert b"".join(answer)  # read to its end, so that the client closes it and the database stays connected
         found[address] = answer.status_code, ""
@@ -125,7 +126,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
 
 def reports_of(client: Client, study: Study) -> dict[str, tuple[int, str]]:
     """What the pages computed, as programs read it; asked for after the pages, which compute it."""
-    answer = client.get(reverse("api:reports", args=[study.slug]))
+    answer = client.get(reverse("api:reports", args=[study.workspace.slug, study.slug]))
     assert answer.status_code == 200
     return _by_settings("report", json.loads(answer.content))
 

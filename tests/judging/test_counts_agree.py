@@ -96,7 +96,7 @@ def plain(response):
 def test_lists_and_dashboard_count_the_same_verdicts(study, see):
     (row,) = see("annotation:studies").context["rows"]
     assert (row.tasks, row.judges, row.people) == (PAIRS, ALL, 2)
-    desk = see("annotation:desk", study.slug)
+    desk = see("annotation:desk", study)
     assert desk.context["total"].judges == ALL and desk.context["total"].tasks == PAIRS
     assert {one.name: one.answered for one in desk.context["judges"]} == EXPECTED
     assert f"{len(EXPECTED)} judges gave {ALL} verdicts." in plain(desk)
@@ -105,7 +105,7 @@ def test_lists_and_dashboard_count_the_same_verdicts(study, see):
     assert unscored == {name: int(name != "imported") for name in EXPECTED}
     listed = {one.rater.name: one.verdicts for one in see("judging:judge_list").context["rows"]}
     assert listed == EXPECTED
-    state = see("api:study", study.slug).json()
+    state = see("api:study", study.workspace.slug, study.slug).json()
     assert (state["answers_of_judges"], state["answers_of_people"], state["tasks"]) == (ALL, 2, PAIRS)
 
 
@@ -141,16 +141,16 @@ def test_a_runs_page_and_the_list_of_runs_leave_planted_texts_out(study, see):
 
 
 def test_leaderboard_and_judge_pages_count_the_same_and_list_most_first(study, see):
-    choices = see("judging:leaderboard", study.benchmark.slug).context["judge_choices"]
+    choices = see("judging:leaderboard", study.benchmark).context["judge_choices"]
     assert {judge.name: int(words.split()[0]) for judge, words in choices} == EXPECTED
     assert [judge.name for judge, _words in choices][-1] == "imported"
     for judge, _words in choices:
-        board = see("judging:leaderboard", study.benchmark.slug, judge=judge.public_id).context["board"]
+        board = see("judging:leaderboard", study.benchmark, judge=judge.public_id).context["board"]
         assert len(board.observations) == 2 * EXPECTED[judge.name]
         assert board.unusable == int(judge.name != "imported")
     (benchmark,) = see("judging:leaderboards").context["benchmarks"]
     assert benchmark.judges == len(EXPECTED)
-    against = plain(see("judging:judges_depth", study.slug))
+    against = plain(see("judging:judges_depth", study))
     assert "Nobody has answered this yet" not in against
 
 
@@ -159,8 +159,11 @@ def test_canaries_are_no_responses_anywhere(study, see):
     written = 2 * PAIRS
     assert see("generation:library").context["responses"] == written
     assert see("generation:responses").context["page"].paginator.count == written
-    assert see("api:responses", study.benchmark.slug, size=500).json()["results"].__len__() == written
-    page = see("generation:benchmark", study.benchmark.slug).context["page"]
+    assert (
+        see("api:responses", study.workspace.slug, study.benchmark.slug, size=500).json()["results"].__len__()
+        == written
+    )
+    page = see("generation:benchmark", study.benchmark).context["page"]
     assert [one.response_count for one in page.object_list] == [2] * PAIRS
     for one in page.object_list:
         assert see("generation:instruction", one.public_id).context["page"].paginator.count == 2
@@ -170,7 +173,7 @@ def test_canaries_are_no_responses_anywhere(study, see):
 
 def test_an_export_holds_as_many_verdicts(study, client):
     client.force_login(make_user("lead", study.workspace))
-    answer = client.get(reverse("api:export", args=[study.slug]))
+    answer = client.get(reverse("api:export", args=[study.workspace.slug, study.slug]))
     archive = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content)))
     rows = csv.DictReader(io.StringIO(archive.read("tables/scores.csv").decode()))
     given = {
@@ -199,7 +202,7 @@ def test_a_cancelled_run_with_one_verdict_does_not_come_first(study, see):
     make_answer(first, early, {"better": 1}, shown_first="a")
     make_answer(other, idle, {"better": 1}, shown_first="a")
     for name in ("judging:judges", "judging:judges_depth"):
-        shown = plain(see(name, study.slug))
+        shown = plain(see(name, study))
         assert "Nobody has answered this yet" not in shown and "aab never answered" not in shown
-    names = [judge.name for judge, _words in see("judging:leaderboard", study.benchmark.slug).context["judge_choices"]]
+    names = [judge.name for judge, _words in see("judging:leaderboard", study.benchmark).context["judge_choices"]]
     assert names[0] != "aaa cancelled" and names[-2:] == ["aaa cancelled", "aab never answered"]

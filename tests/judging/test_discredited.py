@@ -84,7 +84,7 @@ def test_the_run_says_which_planted_texts_were_believed_and_offers_what_helps(cl
     assert 'value="resume"' not in shown and "New budget" not in shown
     for address in (
         reverse("judging:new_judge") + f"?like={run.judge.rater.public_id}",
-        reverse("judging:start_run", args=[study.slug]),
+        reverse("judging:start_run", args=[study]),
         "discredited=1",
     ):
         assert address in shown
@@ -110,23 +110,23 @@ def test_the_leaderboard_opens_on_another_judge_and_ranks_nothing_by_the_misled_
     study, run = misled()
     judge = honest(study)
     board = "judging:leaderboard"
-    shown = page(client, study, board, study.benchmark.slug)
+    shown = page(client, study, board, study.benchmark)
     options = [line for line in shown.split("<option") if "honest" in line or "gullible" in line]
     assert "honest" in options[0] and "selected" in options[0] and "6 verdicts" in options[0]
     assert MARK in options[1]
     wanted = {"judge": run.judge.rater.public_id, "weights": "equal"}
-    refused = page(client, study, board, study.benchmark.slug, **wanted)
+    refused = page(client, study, board, study.benchmark, **wanted)
     assert "All its 8 verdicts here come from a run that " + MARK in refused
     assert "<table" not in refused
     # Looked at on purpose, they are marked and have no rank.
-    looked = page(client, study, board, study.benchmark.slug, **wanted, discredited="1")
+    looked = page(client, study, board, study.benchmark, **wanted, discredited="1")
     assert "No model is ranked here: 8 verdicts come from a run that " + MARK in looked
     assert 'id="scores"' in looked and " leads" not in looked and "first place" not in looked
     rows = list(
         csv.DictReader(
             io.StringIO(
                 client.get(
-                    reverse(board, args=[study.benchmark.slug]), {**wanted, "discredited": "1", "file": "scores.csv"}
+                    reverse(board, args=[study.benchmark]), {**wanted, "discredited": "1", "file": "scores.csv"}
                 ).content.decode("utf-8-sig")
             )
         )
@@ -146,7 +146,7 @@ def test_verdicts_of_another_run_of_the_same_judge_still_count(client):
     board = leaderboard(study.benchmark, run.judge.rater, "equal")
     assert board.discredited == 8 and board.ranked
     assert len(board.observations) == 4
-    shown = page(client, study, "judging:leaderboard", study.benchmark.slug, judge=run.judge.rater.public_id)
+    shown = page(client, study, "judging:leaderboard", study.benchmark, judge=run.judge.rater.public_id)
     assert f"8 verdicts of gullible come from a run that {MARK}" in " ".join(shown.split())
 
 
@@ -156,7 +156,7 @@ def test_verdicts_of_another_run_of_the_same_judge_still_count(client):
 def test_pages_on_judges_mark_them_and_count_none(client, name):
     study, _run = misled()
     honest(study)
-    shown = " ".join(page(client, study, name, study.slug).split())
+    shown = " ".join(page(client, study, name, study).split())
     assert "8 verdicts come from a run that failed its canary texts" in shown
     assert shown.count("gullible") == 1  # in that note alone: no row, no figure, no sentence of a best judge
     assert "honest" in shown
@@ -164,7 +164,7 @@ def test_pages_on_judges_mark_them_and_count_none(client, name):
 
 def test_a_study_only_the_misled_judge_has_answered_says_so(client):
     study, _run = misled()
-    shown = " ".join(page(client, study, "judging:judges", study.slug).split())
+    shown = " ".join(page(client, study, "judging:judges", study).split())
     assert "8 verdicts come from a run that failed its canary texts" in shown
     assert "Ask a judge" in shown or "Ask another judge" in shown
 
@@ -175,7 +175,7 @@ def test_lists_mark_the_run_and_the_judge(client):
         ("judging:runs", ()),
         ("judging:judge_list", ()),
         ("judging:judge", (run.judge.rater.public_id,)),
-        ("annotation:desk", (study.slug,)),
+        ("annotation:desk", (study,)),
     ):
         assert MARK in page(client, study, name, *args), name
 
@@ -184,7 +184,7 @@ def test_exports_and_the_api_carry_the_mark(client):
     study, run = misled()
     honest(study)
     client.force_login(make_user("lead", study.workspace))
-    answer = client.get(reverse("api:export", args=[study.slug]))
+    answer = client.get(reverse("api:export", args=[study.workspace.slug, study.slug]))
     archive = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content)))
     rows = list(csv.DictReader(io.StringIO(archive.read("tables/scores.csv").decode())))
     marked = {row["rater"] for row in rows if row["discredited"] == "True"}
@@ -194,13 +194,18 @@ def test_exports_and_the_api_carry_the_mark(client):
     boards = [json.loads(line) for line in archive.read("reports.jsonl").splitlines()]
     judges = {row["result"]["judge"] for row in boards if row["kind"] == "leaderboard"}
     assert run.judge.rater.public_id not in judges and judges
-    scores = client.get(reverse("api:scores", args=[study.slug]), {"rater_kind": "judge", "size": 500})
+    scores = client.get(
+        reverse("api:scores", args=[study.workspace.slug, study.slug]), {"rater_kind": "judge", "size": 500}
+    )
     given = scores.json()["results"]
     assert {row["rater"] for row in given if row["discredited"]} == {run.judge.rater.public_id}
     assert client.get(reverse("api:run", args=[run.public_id])).json()["discredited"] is True
     items = client.get(reverse("judging:run_file", args=[run.public_id, "items.csv"])).content.decode()
     assert {row["discredited"] for row in csv.DictReader(io.StringIO(items))} == {"True"}
-    refused = client.get(reverse("api:board", args=[study.benchmark.slug]), {"judge": "gullible", "weights": "equal"})
+    refused = client.get(
+        reverse("api:board", args=[study.benchmark.workspace.slug, study.benchmark.slug]),
+        {"judge": "gullible", "weights": "equal"},
+    )
     assert refused.status_code == 400 and MARK in refused.content.decode()
 
 
@@ -286,7 +291,7 @@ def test_a_filter_that_leaves_nothing_is_not_explained_by_the_failed_run(client)
             client,
             study,
             "judging:leaderboard",
-            study.benchmark.slug,
+            study.benchmark,
             judge=run.judge.rater.public_id,
             weights="equal",
             **wanted,
@@ -308,7 +313,7 @@ def judged_again(study, judge):
 def test_two_models_are_not_compared_by_discredited_verdicts(client):
     study, run = misled()
     wanted = {"judge": run.judge.rater.public_id, "weights": "equal", "discredited": "1"}
-    shown = page(client, study, "judging:compare_models", study.benchmark.slug, **wanted)
+    shown = page(client, study, "judging:compare_models", study.benchmark, **wanted)
     assert "Nothing to compare" in shown and "All its 8 verdicts here come from a run that " + MARK in shown
     assert "discredited=1" not in shown
 

@@ -139,7 +139,7 @@ def check(study: Study, client) -> None:
     for place, text in refused.items():
         assert "." in text and "Traceback" not in text, f"{place}: {text}"
     for name in sorted(SAYS):
-        status, text = said[reverse(name, args=[study.slug])]
+        status, text = said[reverse(name, args=[study])]
         assert status == 200, name
         assert re.search(r"\w{3,}[^.?]{8,}[.?]", text), f"{name}: {text}"
     for place, (_status, text) in said.items():
@@ -152,6 +152,6 @@ def test_a_pair_study_that_only_a_judge_has_answered(client):
     judge(study)
     client = reader_of(study)
     for name in ("judging:judges", "judging:judges_depth"):
-        answer = client.get(reverse(name, args=[study.slug]))
+        answer = client.get(reverse(name, args=[study]))
         assert answer.status_code == 200
         assert "Nobody has answered this yet" in markup(answer)

@@ -153,16 +153,16 @@ def test_no_number_of_the_study_changes(study):
     assert now[: len(rows)] == rows
     assert {row[10] for row in now[len(rows) :]} == {"checked", "submitted"}
     # What rightly speaks of them does.
-    depth = reverse("judging:judges_depth", args=[study.slug])
+    depth = reverse("judging:judges_depth", args=[study])
     assert "Reviewers call 0" in after[depth][1]
     assert "Reviewers call" not in before[depth][1]
 
 
 def left_out(study):
     """Places that rightly speak of what was added."""
-    places = {reverse(name, args=[study.slug]) for name in OWN_PAGES} | {"export", "export: scores.csv"}
-    places |= {reverse("annotation:rater", args=[study.slug, one.public_id]) for one in study.raters.all()}
-    raters, depth = (reverse(name, args=[study.slug]) for name in ("calibration:raters", "judging:judges_depth"))
+    places = {reverse(name, args=[study]) for name in OWN_PAGES} | {"export", "export: scores.csv"}
+    places |= {reverse("annotation:rater", args=[study, one.public_id]) for one in study.raters.all()}
+    raters, depth = (reverse(name, args=[study]) for name in ("calibration:raters", "judging:judges_depth"))
     places |= {f"{page}?file=page.json" for page in (raters, depth)}
     suffixes = ("svg", "csv", "json", "tex")
     return places | {f"{raters}?file={name}.{suffix}" for name in ("variance", "designs") for suffix in suffixes}
@@ -171,7 +171,7 @@ def left_out(study):
 def of_raters(study, before, after):
     """Of each rater, what they answered and how fast; the rest of their page is of checks and repeats."""
     for rater in study.raters.all():
-        place = reverse("annotation:rater", args=[study.slug, rater.public_id])
+        place = reverse("annotation:rater", args=[study, rater.public_id])
         for said in (
             "This rater has answered 21 tasks.",
             "Ratings 21 Repeated tasks",
@@ -184,7 +184,7 @@ def of_raters(study, before, after):
 def shown(study, place, said):
     """The words of a page, or the result of a report, without the parts that speak of what was added."""
     for name, pattern in SPEAKS_OF_THEM.items():
-        if place == reverse(name, args=[] if name == "judging:leaderboards" else [study.slug]):
+        if place == reverse(name, args=[] if name == "judging:leaderboards" else [study]):
             said = " ".join(re.sub(pattern, "", said).split())
     for kind, parts in OWN_PARTS.items():
         if f"report: {kind} " in place:

@@ -178,7 +178,7 @@ def test_weights_that_are_not_there(lead):
     study = make_checklist_study(instructions=1, models=1)
     with HostileServer(lambda request, n: good_answer(request)) as server:
         work_on(make_run(server, study), options=QUICK)
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
     page = markup(lead.get(address, {"weights": "none-such"}))
     with pytest.raises(UnknownWeights, match="There are no weights 'none-such' for benchmark") as refused:
         weighting_named(study.benchmark, "none-such")
@@ -191,7 +191,7 @@ def test_a_launch_that_a_worker_refused(lead):
     study.policies.update(stored("refused", refused))
     study.status = "draft"
     study.save()
-    is_told(markup(lead.get(reverse("annotation:setup", args=[study.slug]))), refused)
+    is_told(markup(lead.get(reverse("annotation:setup", args=[study]))), refused)
 
 
 def test_in_english_the_page_says_what_is_stored(lead):
@@ -235,8 +235,8 @@ def test_a_reason_that_the_program_gave_for_a_verdict(lead):
         )
     asked = {"first": "model0", "second": "model1", "weights": "equal"}
     asked["item"] = study.benchmark.instructions.get().public_id
-    compared = lead.get(reverse("judging:compare_item", args=[study.benchmark.slug]), asked)
-    one = lead.get(reverse("annotation:task", args=[study.slug, study.tasks.first().public_id]))
+    compared = lead.get(reverse("judging:compare_item", args=[study.benchmark]), asked)
+    one = lead.get(reverse("annotation:task", args=[study, study.tasks.first().public_id]))
     for answer in (compared, one):
         is_told(markup(answer), mine)
         assert "It holds." in markup(answer)

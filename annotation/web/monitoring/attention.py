@@ -64,4 +64,4 @@ def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
             flag.resolved_at = timezone.now()
             flag.save(update_fields=["resolved_at"])
             log_event(flag.task.study, user, "resolve_flag", about=flag.task, after={"note": flag.text[:200]})
-    return redirect("annotation:attention", study.slug)
+    return redirect("annotation:attention", study)

@@ -188,4 +188,4 @@ def take_back(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         messages.success(request, told % {"n": freed})
     else:
         messages.info(request, _("This rater has no open tasks."))
-    return redirect("annotation:rater", study.slug, rater.public_id)
+    return redirect("annotation:rater", study, rater.public_id)

@@ -108,7 +108,7 @@ def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
                 messages.success(
                     request, _("Your answer has been saved beside the others. It is left out of all results.")
                 )
-                return redirect("annotation:task", study.slug, task.public_id)
+                return redirect("annotation:task", study, task.public_id)
     context = {
         "study": study,
         "provenance": provenance_of(study),
@@ -136,7 +136,7 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(
             request, _("Enter a number of additional ratings per task from 1 to %(most)s.") % {"most": MOST_MORE}
         )
-        return redirect("annotation:disagreements", study.slug)
+        return redirect("annotation:disagreements", study)
     if request.POST.get("task"):
         tasks = [_task(study, request.POST["task"])]
     else:
@@ -155,7 +155,7 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
             request,
             _("No task needs more ratings. Every task above the threshold is decided or still waiting for ratings."),
         )
-    return redirect("annotation:disagreements", study.slug)
+    return redirect("annotation:disagreements", study)
 
 
 @results_page
@@ -170,4 +170,4 @@ def release(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
         "The task has been released from %(n)s rater.", "The task has been released from %(n)s raters.", freed
     )
     messages.success(request, told % {"n": freed})
-    return redirect("annotation:task", study.slug, task.public_id)
+    return redirect("annotation:task", study, task.public_id)

@@ -32,7 +32,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next task and show it; a GET request shows the rater's study page instead."""
     study = study_to_rate(request, slug)
     if request.method != "POST":
-        return redirect("annotation:done", study.slug)
+        return redirect("annotation:done", study)
     try:
         rater = rater_for(request, study)
         assignment, _progress = next_assignment(
@@ -40,7 +40,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         )
     except (NoTaskLeft, StudyNotOpen) as reason:
         _tell(request, reason)
-        return redirect("annotation:done", study.slug)
+        return redirect("annotation:done", study)
     return redirect("annotation:rate", assignment.public_id)
 
 
@@ -53,7 +53,7 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
         return _answer(request, assignment)
     if assignment.status == Assignment.Status.SKIPPED:
         messages.info(request, _("You skipped that task, so it went to another rater."))
-        return redirect("annotation:done", assignment.task.study.slug)
+        return redirect("annotation:done", assignment.task.study)
     if assignment.status == Assignment.Status.OPEN:
         keep_seat(assignment)
     submitted = progress_of(assignment.rater).submitted
@@ -86,7 +86,7 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id, "refused": True})
             messages.warning(request, _("You skipped that task, so it went to another rater."))
-            return redirect("annotation:done", assignment.task.study.slug)
+            return redirect("annotation:done", assignment.task.study)
         except AnswerRefused as refusal:
             for key, problem in refusal.problems.items():
                 form.add_error(PREFIX + key, problem)
@@ -149,7 +149,7 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
 
 def _leave(request: HttpRequest, study: Study) -> HttpResponse:
     """To the rater's own page of the study."""
-    address = reverse("annotation:done", args=[study.slug])
+    address = reverse("annotation:done", args=[study])
     return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
 
 

@@ -35,7 +35,7 @@ class Frame:
     `texts` are the instruction, its earlier turns and the hint, without their words; see `framed`.
     """
 
-    study: tuple[str, str, str, int | None]
+    study: tuple[str, str, str, str, int | None]
     layout: str
     panes: tuple[tuple[str, str], ...]
     near_duplicates: bool
@@ -63,14 +63,16 @@ def framed(text: RenderedText, name: str) -> RenderedText:
 @lru_cache(maxsize=MOST_KEPT)
 def _pieces(frame: Frame, _language: str) -> tuple[str, ...]:
     """Return the page in pieces; every second piece is the name of the value that belongs there."""
-    name, slug, kind, guideline = frame.study
+    name, workspace, slug, kind, guideline = frame.study
     panes = [SimpleNamespace(letter=letter, name=called) for letter, called in frame.panes]
     instruction = SimpleNamespace(external_id=frame.instruction_name)
     context = {
         "assignment": SimpleNamespace(
             public_id=_mark("assignment"), task=SimpleNamespace(response_a=SimpleNamespace(instruction=instruction))
         ),
-        "study": SimpleNamespace(name=name, slug=slug, kind=kind, guideline_id=guideline),
+        "study": SimpleNamespace(
+            name=name, workspace=SimpleNamespace(slug=workspace), slug=slug, kind=kind, guideline_id=guideline
+        ),
         "screen": SimpleNamespace(
             layout=frame.layout, panes=panes, near_duplicates=frame.near_duplicates, headed=frame.headed
         ),

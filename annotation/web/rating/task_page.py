@@ -109,7 +109,7 @@ def fresh_task(
         texts["hint"] = render_text(instruction.hint)
     shown = {name: framed(text, name) for name, text in texts.items()}
     frame = Frame(
-        study=(study.name, study.slug, study.kind, study.guideline_id),
+        study=(study.name, study.workspace.slug, study.slug, study.kind, study.guideline_id),
         layout=screen.layout,
         panes=screen.pane_names,
         near_duplicates=screen.near_duplicates,

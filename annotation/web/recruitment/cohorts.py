@@ -241,7 +241,7 @@ def cohorts(request: HttpRequest, slug: str) -> HttpResponse:
         form.add_error("name", _("The study already has a cohort with this name. Choose another name."))
         return _render(request, study, form=form, status=422)
     messages.success(request, _("The cohort has been created. Its entry link is shown below."))
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)
 
 
 @results_page
@@ -277,16 +277,16 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             form = AccountsForm(request.POST)
             if not form.is_valid():
                 messages.error(request, str(form.errors["usernames"][0]))
-                return redirect("annotation:cohorts", study.slug)
+                return redirect("annotation:cohorts", study)
             try:
                 made, known = make_accounts(cohort, form.cleaned_data["usernames"], by=user)
             except PeopleRefused as refusal:
                 messages.error(request, str(refusal))
-                return redirect("annotation:cohorts", study.slug)
+                return redirect("annotation:cohorts", study)
             return _render(request, study, accounts=made, known=known)
         case _:
             raise Http404
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)
 
 
 def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
@@ -328,7 +328,7 @@ def change_minimum(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(
             request, _("Nothing was changed. Enter whole numbers, and a percentage of checks from 1 to 100.")
         )
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)
 
 
 @results_page
@@ -349,7 +349,7 @@ def answer_browser(request: HttpRequest, slug: str, request_id: int) -> HttpResp
         messages.success(request, _("The other browser can now continue as %(rater)s.") % named)
     else:
         messages.success(request, _("Request %(number)s has been refused.") % named)
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)
 
 
 @results_page
@@ -372,7 +372,7 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
             messages.success(request, _("The identity of %(rater)s has been erased. Their ratings are kept.") % name)
         case _:
             raise Http404
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)
 
 
 @results_page
@@ -383,4 +383,4 @@ def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
     skipped_tasks.set_aside(task, by=cast(User, request.user))
     messages.success(request, _("The task has been removed from the study. Its skips are kept."))
-    return redirect("annotation:cohorts", study.slug)
+    return redirect("annotation:cohorts", study)

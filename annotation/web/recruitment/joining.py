@@ -222,7 +222,7 @@ def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResp
     """The page of the step that comes now; who is stopped reads so on their own page."""
     stopped = (Standing.State.PAUSED, Standing.State.FAILED, Standing.State.SCREENED_OUT)
     if rater is not None and ensure_standing(rater).state in stopped:
-        return redirect("annotation:done", cohort.study.slug)
+        return redirect("annotation:done", cohort.study)
     if rater is None:
         try:
             check_room(cohort, clock=timezone.now)
@@ -238,7 +238,7 @@ def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd:
             return _declined(request, cohort, rater, crowd)
         if step == "consent" and request.POST.get("answer") == "yes":
             if rater is not None and is_stopped(rater):
-                return redirect("annotation:done", cohort.study.slug)
+                return redirect("annotation:done", cohort.study)
             if rater is None:
                 rater = _let_in(request, cohort, crowd)
             else:
@@ -266,7 +266,7 @@ def _declined(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: 
     with transaction.atomic():
         _pass_door(request, cohort)
         away = turn_away(cohort, crowd, browser=browser_secret(request), clock=timezone.now)
-    return _as(request, away, redirect("annotation:done", cohort.study.slug))
+    return _as(request, away, redirect("annotation:done", cohort.study))
 
 
 def _as(request: HttpRequest, rater: Rater, response: HttpResponse) -> HttpResponse:
@@ -322,7 +322,7 @@ def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
             messages.info(request, str(problem))
         else:
             messages.success(request, _("Your appeal has been sent to the lead. Check this page again later."))
-    return redirect("annotation:done", study.slug)
+    return redirect("annotation:done", study)
 
 
 @rater_page
@@ -357,4 +357,4 @@ def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
             messages.success(request, _("Your correction is saved alongside the measured time."))
     else:
         messages.error(request, _("Enter the number of minutes, from 0 to 600, and a reason."))
-    return redirect(reverse("annotation:done", args=[assignment.task.study.slug]) + "#answers")
+    return redirect(reverse("annotation:done", args=[assignment.task.study]) + "#answers")

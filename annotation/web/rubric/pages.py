@@ -30,7 +30,7 @@ def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
     fixed = study.status != Study.Status.DRAFT or bool(Policies.of(study).launching)
     if study.kind == Study.Kind.REVIEW:
         messages.info(request, _("A review study uses the judge's questions and has no rubric of its own."))
-        return redirect("annotation:setup", study.slug)
+        return redirect("annotation:setup", study)
     form = RubricForm(study, request.POST if request.method == "POST" else None)
     status = 200
     if request.method == "POST" and not fixed:
@@ -39,7 +39,7 @@ def write_rubric(request: HttpRequest, slug: str) -> HttpResponse:
         elif form.is_valid():
             save_rubric(study, form.criteria_fields(), by=cast(User, request.user))
             messages.success(request, _("The questions have been saved."))
-            return redirect("annotation:write_rubric", study.slug)
+            return redirect("annotation:write_rubric", study)
         else:
             status = 422
     context = {

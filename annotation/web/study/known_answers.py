@@ -172,7 +172,7 @@ def _make_tasks_to_choose(request: HttpRequest, study: Study) -> HttpResponse:
             messages.info(request, _("Creating more than %(n)s tasks takes a while.") % {"n": LARGE})
         if not make_tasks(study):
             messages.error(request, _("Your choices do not give any tasks yet. Choose responses and a rubric first."))
-    return redirect("annotation:known_answers", study.slug)
+    return redirect("annotation:known_answers", study)
 
 
 @results_page
@@ -199,7 +199,7 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
                 after={"task": task.key, **(task.gold or {})},
             )
             messages.success(request, _("The task has been marked."))
-            return redirect("annotation:known_answers", study.slug)
+            return redirect("annotation:known_answers", study)
     context = {
         "study": study,
         "can_lead": True,
@@ -225,7 +225,7 @@ def unmark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
         unmark(task, by=cast(User, request.user))
     except StudyRefused as problem:
         messages.error(request, for_reader(problem))
-    return redirect("annotation:known_answers", study.slug)
+    return redirect("annotation:known_answers", study)
 
 
 def unmark(task: Task, *, by: User) -> None:

@@ -73,7 +73,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
         except StudyRefused as problem:
             form.add_error("name_en", for_reader(problem))
         else:
-            return redirect("annotation:setup", study.slug)
+            return redirect("annotation:setup", study)
     status = 422 if request.method == "POST" else 200
     return render(request, "annotation/new_study.html", {"form": form}, status=status)
 
@@ -92,9 +92,9 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         if request.POST.get("do") == "launch":
             return _launched(request, study)
         if request.POST.get("do") == "preview":
-            return redirect("annotation:preview", study.slug)
+            return redirect("annotation:preview", study)
         messages.success(request, _("Saved."))
-        return redirect("annotation:setup", study.slug)
+        return redirect("annotation:setup", study)
     context = {
         "study": study,
         "provenance": provenance_of(study),
@@ -118,7 +118,7 @@ def launching(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_led_by(_user(request), slug)
     progress = launch_progress(study)
     if not progress:
-        return redirect("annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study.slug)
+        return redirect("annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study)
     return render(request, "annotation/setup.html#launching", {"study": study, "launch": progress})
 
 
@@ -135,17 +135,17 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
             request_launch(study, by=_user(request))
     except StudyRefused as problem:
         messages.error(request, for_reader(problem))
-        return redirect("annotation:setup", study.slug)
+        return redirect("annotation:setup", study)
     if is_large(study):
         send_after_commit("annotation.launch", study.pk)
-        return redirect("annotation:setup", study.slug)
+        return redirect("annotation:setup", study)
     prepare_and_open(study)
     if study.status == Study.Status.OPEN:
         messages.success(
             request, _("The study is open. Create a cohort to invite raters, or let members of the workspace rate.")
         )
-        return redirect("annotation:desk", study.slug)
-    return redirect("annotation:setup", study.slug)
+        return redirect("annotation:desk", study)
+    return redirect("annotation:setup", study)
 
 
 @results_page
@@ -157,7 +157,7 @@ def change_status(request: HttpRequest, slug: str) -> HttpResponse:
         set_status(study, str(request.POST.get("status", "")), by=_user(request))
     except StudyRefused as problem:
         messages.error(request, for_reader(problem))
-    return redirect("annotation:desk", study.slug)
+    return redirect("annotation:desk", study)
 
 
 @results_page
@@ -174,7 +174,7 @@ def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
         if form.is_valid() and request.POST.get("do") != "preview":
             save_guideline(study, form.texts(), by=_user(request))
             messages.success(request, _("Saved as %(version)s.") % {"version": study.guideline})
-            return redirect("annotation:edit_guideline", study.slug)
+            return redirect("annotation:edit_guideline", study)
         status = 200 if form.is_valid() else 422
     shown = [
         (language, render_text(str(form[name].value() or "")))

@@ -96,7 +96,7 @@ def change_self_naming(request: HttpRequest, slug: str) -> HttpResponse:
             _drop(request, study, list(findings(study).values_list("task__public_id", flat=True)))
         case _:
             raise Http404
-    return redirect("annotation:self_naming", study.slug)
+    return redirect("annotation:self_naming", study)
 
 
 def _scan(request: HttpRequest, study: Study) -> None:

@@ -49,7 +49,7 @@ def agreement_page(study: Study, report: AgreementReport | Missing) -> ResultPag
     def name(key: str) -> str:
         return questions.get(key) or criterion_words(key)
 
-    detail = reverse("calibration:agreement_detail", args=[study.slug])
+    detail = reverse("calibration:agreement_detail", args=[study])
     blocks = [
         _alpha_block(report),
         _judges_block(report),
@@ -129,7 +129,7 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
 
 
 def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> ResultPage:
-    to_study = (reverse("annotation:desk", args=[study.slug]), gettext("Go to the study"))
+    to_study = (reverse("annotation:desk", args=[study]), gettext("Go to the study"))
     if missing.why != AmbiguousCriterion.__name__:
         said = gettext("No agreement to show yet")
         return ResultPage(said, said, [], [], about=reason_words(missing.why), links=[to_study], empty=True)

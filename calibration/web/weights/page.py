@@ -91,7 +91,7 @@ def fit_page(fit: Fit) -> ResultPage:
     for place, category in enumerate(categories, start=1):
         section = Section(f"category-{place}", category.name, category.about, open=len(categories) <= MOST_OPEN)
         blocks += _category_blocks(place, category, shared, section if several else None)
-    depth = reverse("calibration:weights_depth", args=[fit.study.slug])
+    depth = reverse("calibration:weights_depth", args=[fit.study])
     return ResultPage(
         title=gettext("Weights"),
         opening=fit_opening(fit),

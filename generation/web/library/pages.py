@@ -11,9 +11,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page, workspaces_read_by
-from generation.library.access import benchmark_read_by, instruction_read_by, response_read_by
+from core.web.addresses import full_slug, of_full_slug
+from generation.library.access import benchmark_read_by, benchmarks_read_by, instruction_read_by, response_read_by
 from generation.library.search import saying
-from generation.models import Benchmark, Endpoint, GenerationRun, LanguageModel, Response
+from generation.models import Endpoint, GenerationRun, LanguageModel, Response
 from generation.text_metrics.counts import NoWords, most_repeated_sentence, repetition_4
 from generation.text_metrics.refusals import opens_with_refusal
 
@@ -40,7 +41,7 @@ def page_of(request: HttpRequest, found: "QuerySet[Any]", size: int = ON_A_PAGE)
 def library(request: HttpRequest) -> HttpResponse:
     """Every benchmark, and how much there is of everything else."""
     workspaces = workspaces_read_by(user_of(request))
-    benchmarks = Benchmark.objects.filter(workspace__in=workspaces).annotate(
+    benchmarks = benchmarks_read_by(user_of(request)).annotate(
         instruction_count=Count("instructions", distinct=True), run_count=Count("generation_runs", distinct=True)
     )
     context = {
@@ -93,12 +94,14 @@ def instruction(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @results_page
 def responses(request: HttpRequest) -> HttpResponse:
-    """All responses without their texts; ?benchmark=, ?model= and ?run= narrow them down."""
+    """All responses without their texts; ?benchmark= (its full slug), ?model= and ?run= narrow them down."""
     workspaces = workspaces_read_by(user_of(request))
+    benchmarks = benchmarks_read_by(user_of(request))
     found = Response.objects.to_read().filter(instruction__benchmark__workspace__in=workspaces)
     chosen = {name: asked_for(request, name) for name in ("benchmark", "model", "run")}
     if chosen["benchmark"]:
-        found = found.filter(instruction__benchmark__slug=chosen["benchmark"])
+        named = of_full_slug(benchmarks, chosen["benchmark"])
+        found = found.filter(instruction__benchmark__in=named or benchmarks.filter(slug=chosen["benchmark"]))
     if chosen["model"]:
         found = found.filter(model__name=chosen["model"])
     if chosen["run"]:
@@ -107,7 +110,7 @@ def responses(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page_of(request, rows.order_by("-pk")),
         "chosen": chosen,
-        "benchmarks": Benchmark.objects.filter(workspace__in=workspaces),
+        "benchmarks": [(full_slug(one), one.name) for one in benchmarks],
         "models": LanguageModel.objects.filter(workspace__in=workspaces),
         "run": GenerationRun.objects.filter(public_id=chosen["run"], benchmark__workspace__in=workspaces).first(),
     }

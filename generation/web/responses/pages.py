@@ -39,7 +39,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     """The newest runs of the reader's workspaces, with their progress."""
     found = runs_read_by(_user(request))
     counted = with_counts(found, GenerationItem.objects.all(), GenerationItem.Status.WAITING)
-    benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request)))
+    benchmarks = Benchmark.objects.filter(workspace__in=workspaces_led_by(_user(request))).select_related("workspace")
     context = {"runs": counted[:RUNS_SHOWN], "more": found.count() > RUNS_SHOWN, "benchmarks": benchmarks}
     return render(request, "generation/runs.html", context)
 

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
 
 from annotation.models import Study
 from annotation.policies.policies import Policies
@@ -22,7 +23,9 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=0)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = JudgeRun.objects.filter(public_id=options["run"]).select_related("study", "judge__rater").first()
+        run = (
+            JudgeRun.objects.filter(public_id=options["run"]).select_related("study__workspace", "judge__rater").first()
+        )
         if run is None:
             raise CommandError(f"There is no run {options['run']!r}; the page /runs/ lists them.")
         for name in ("sample", "reviewers"):
@@ -39,5 +42,5 @@ class Command(BaseCommand):
             return
         self.stdout.write(
             f"Study {study.slug} is open: {study.tasks.count()} verdicts of run {run.public_id}, "
-            f"{options['reviewers']} reviewers each. Its page: /studies/{study.slug}/"
+            f"{options['reviewers']} reviewers each. Its page: {reverse('annotation:desk', args=[study])}"
         )

@@ -28,7 +28,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
 
 def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return links as (address, label)."""
-    return [(reverse(name, args=[study.slug]), label) for name, label in links]
+    return [(reverse(name, args=[study]), label) for name, label in links]
 
 
 def depth_settings(study: Study, query: Mapping[str, str]) -> Settings:

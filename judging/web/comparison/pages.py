@@ -73,7 +73,7 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
         return {}, False
     page = judges_depth_page(study, report)
     shown: dict[str, Any] = {
-        "path": reverse("judging:judges_depth", args=[study.slug]),
+        "path": reverse("judging:judges_depth", args=[study]),
         "method": page.method[:1],
         "code": page.code,
     }
@@ -97,7 +97,7 @@ def _by_criterion(request: HttpRequest, study: Study, judges: set[str]) -> tuple
     compared = judges & comparable(report)
     return {
         "compared": compared,
-        "path": reverse("judging:judges", args=[study.slug]),
+        "path": reverse("judging:judges", args=[study]),
         "opening": criterion_opening(study, report, compared),
         "blocks": criterion_blocks(study, report, compared),
         "method": criterion_method(study),

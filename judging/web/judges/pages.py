@@ -81,7 +81,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
     runs: QuerySet[JudgeRun] = JudgeRun.objects.none()
     stock: list[Line] = []
     if made is not None:
-        runs = runs_with(made).select_related("study", "created_by", "judge__rater").order_by("-created_at")
+        runs = runs_with(made).select_related("study__workspace", "created_by", "judge__rater").order_by("-created_at")
         stock = line_diff(stock_prompt(made.method), made.prompt) if made.method in PROMPTED else []
     context = {
         "rater": rater,
@@ -93,7 +93,9 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         "runs": runs[:RUNS_SHOWN],
         "verdicts": counted.verdicts + counted.discredited,
         "discredited": counted.discredited,
-        "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).order_by("-created_at"),
+        "studies": Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id)
+        .select_related("workspace", "benchmark__workspace")
+        .order_by("-created_at"),
         "leads": _led(request).filter(pk=rater.workspace_id).exists(),
         "provenance": [rater.provenance] if rater.provenance else [],
         "changed": changed_since(rater),

@@ -190,7 +190,7 @@ def flagged_watches(user: User) -> list[Watch]:
     found = Watch.objects.filter(
         active=True, study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
     ).distinct()
-    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
+    return [one for one in found.select_related("judge__rater", "study__workspace") if _looked_at(one)[1]]
 
 
 def failing_watches(user: User) -> list[Watch]:
@@ -199,13 +199,13 @@ def failing_watches(user: User) -> list[Watch]:
     latest = JudgeRun.objects.filter(watch=OuterRef("pk")).order_by("-created_at").values("status")[:1]
     found = Watch.objects.filter(active=True, study__workspace__in=workspaces_read_by(user))
     found = found.annotate(latest=Subquery(latest)).filter(latest__in=stuck)
-    return list(found.select_related("judge__rater", "study"))
+    return list(found.select_related("judge__rater", "study__workspace"))
 
 
 def changed_since(judge: Rater) -> list[Watch]:
     """Return the monitors by which this judge is flagged."""
     found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
-    return [one for one in found.select_related("judge__rater", "study") if _looked_at(one)[1]]
+    return [one for one in found.select_related("judge__rater", "study__workspace") if _looked_at(one)[1]]
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
 
 def _readable(request: HttpRequest) -> "QuerySet[Watch]":
     workspaces = workspaces_read_by(cast(User, request.user))
-    return Watch.objects.filter(study__workspace__in=workspaces).select_related("judge__rater", "study")
+    return Watch.objects.filter(study__workspace__in=workspaces).select_related("judge__rater", "study__workspace")
 
 
 def _watch_of(request: HttpRequest, public_id: str) -> Watch:

@@ -102,7 +102,7 @@ def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
         return redirect("judging:run", public_id)
     if study.status == Study.Status.OPEN:
         messages.success(request, gettext("The review has started. Invite reviewers to it."))
-    return redirect("annotation:desk", study.slug)
+    return redirect("annotation:desk", study)
 
 
 @require_safe

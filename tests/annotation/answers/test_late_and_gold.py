@@ -89,7 +89,7 @@ class TestGoldStaysHidden:
         ):
             give(rater, study, 5, share=1.0)
         client.force_login(user)
-        client.post(reverse("annotation:start", args=[study.slug]))
+        client.post(reverse("annotation:start", args=[study]))
         answers = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
         seen = []
         for status in ("checked", "submitted"):
@@ -229,7 +229,7 @@ class TestLateAnswers:
             address = reverse("annotation:rate", args=[assignment.public_id])
             assert said in markup(client.get(address))
             reply = client.post(address, answers)
-            assert reply["Location"] == reverse("annotation:done", args=[study.slug])
+            assert reply["Location"] == reverse("annotation:done", args=[study])
             page = markup(client.get(reply["Location"]))
             assert "Your answer is saved, but it does not count" in page
         assert ">does not count<" in page
@@ -243,8 +243,8 @@ class TestLateAnswers:
         crowd = make_cohort(study, "prolific", "crowd")
         address = reverse("annotation:join", args=[crowd.entry_token])
         client.post(address + "?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID=abc", {"answer": "yes"})
-        start = reverse("annotation:start", args=[study.slug])
-        done = reverse("annotation:done", args=[study.slug])
+        start = reverse("annotation:start", args=[study])
+        done = reverse("annotation:done", args=[study])
         answers = {"c-item0": "4", "c-item1": "4", "c-item2": "4", "c-overall": "9"}
         client.post(client.post(start)["Location"], answers)
         pause(Rater.objects.get(), message="", by=None)
@@ -270,7 +270,7 @@ class TestLateAnswers:
         assert reply.json() == {"stored": current.public_id}
         current.refresh_from_db()
         assert (current.status, current.reason) == ("surplus", "paused")
-        page = markup(client.get(reverse("annotation:done", args=[study.slug])))
+        page = markup(client.get(reverse("annotation:done", args=[study])))
         assert "Your answer is saved, but it does not count" in page
 
     def test_a_check_answered_too_late_says_nothing_of_its_rater(self):

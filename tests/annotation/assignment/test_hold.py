@@ -31,7 +31,7 @@ def study():
 @pytest.fixture
 def page(client, study):
     client.force_login(make_user("rater", study.workspace))
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     return client, Assignment.objects.get()
 
 
@@ -112,7 +112,7 @@ def test_nobody_shows_what_somebody_else_holds(page, client, study):
     hold(client, assignment)
     held = held_one()
     client.force_login(make_user("rater", study.workspace))
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     own = Assignment.objects.exclude(pk__in=[assignment.pk, held.pk]).get()
     response = client.post(url_of("rate", own), GOOD | {"held": held.public_id}, headers=HTMX)
     assert response.status_code == 200
@@ -142,7 +142,7 @@ def test_a_stopped_rater_neither_holds_nor_is_shown_a_held_task(page, study):
     held = held_one()
     pause(assignment.rater, message="Wait.", by=None)
     response = client.post(url_of("rate", assignment), GOOD | {"held": held.public_id}, headers=HTMX)
-    assert response["HX-Redirect"] == reverse("annotation:done", args=[study.slug])
+    assert response["HX-Redirect"] == reverse("annotation:done", args=[study])
     assert hold(client, held).status_code == 204
 
 

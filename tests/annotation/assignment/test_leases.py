@@ -185,7 +185,7 @@ class TestTheSignOfLife:
     @pytest.fixture
     def rater(self, client, study):
         client.force_login(make_user("rater", study.workspace))
-        client.post(reverse("annotation:start", args=[study.slug]))
+        client.post(reverse("annotation:start", args=[study]))
         return client, Assignment.objects.get()
 
     def alive(self, client, assignment):

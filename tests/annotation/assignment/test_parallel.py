@@ -119,7 +119,7 @@ def to(name, assignment):
 
 
 def start_of(browser, study):
-    return lambda: browser(reverse("annotation:start", args=[study.slug]))
+    return lambda: browser(reverse("annotation:start", args=[study]))
 
 
 def held_and_open():
@@ -247,7 +247,7 @@ def test_starts_against_a_pause_open_one_task_at_most(study, browser, at_once):
     replies = at_once(*starts, lambda: pause(Rater.objects.get(), message="", by=None))
     assert {reply.status_code for reply in replies[:-1]} == {302}
     assert at_once(held_and_open)[0] in [(0, 0), (1, 1)]
-    done = reverse("annotation:done", args=[study.slug])
+    done = reverse("annotation:done", args=[study])
     assert at_once(*starts)[0]["Location"] == done
 
 
@@ -273,7 +273,7 @@ def test_many_raters_at_once_never_exceed_the_overlap(at_once):
         clients.append(client)
 
     def work(client):
-        path = reverse("annotation:start", args=[study.slug])
+        path = reverse("annotation:start", args=[study])
         statuses = []
         for _ in range(6):
             reply = client.post(path)

@@ -301,7 +301,7 @@ class TestOnTheWire:
 
     def test_the_raters_page_lists_too_few_answers_to_look_one_up(self, at_probe):
         client, probe, first = at_probe
-        page = markup(client.get(reverse("annotation:done", args=[probe.task.study.slug])))
+        page = markup(client.get(reverse("annotation:done", args=[probe.task.study])))
         assert first.public_id not in page
         assert Rater.objects.count() == 1
         assert first.submitted_at == NOON

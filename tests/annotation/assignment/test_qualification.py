@@ -338,7 +338,7 @@ class TestPages:
         study = make_qualifying()
         user = make_user("rater", study.workspace)
         client.force_login(user)
-        client.post(reverse("annotation:start", args=[study.slug]))
+        client.post(reverse("annotation:start", args=[study]))
         return client, study, user
 
     @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
@@ -366,7 +366,7 @@ class TestPages:
         for _ in range(7):
             now = Assignment.objects.get(status="open")
             client.post(reverse("annotation:rate", args=[now.public_id]), GOOD)
-            client.post(reverse("annotation:start", args=[study.slug]))
+            client.post(reverse("annotation:start", args=[study]))
         later = Assignment.objects.filter(status="submitted").first()
         assert client.get(reverse("annotation:feedback", args=[later.public_id])).status_code == 404
         client.force_login(make_user("rater", study.workspace))
@@ -376,23 +376,23 @@ class TestPages:
         client, study, user = rosa
         rater = rater_in(study, user)
         pause(rater, message="", by=None)
-        done = reverse("annotation:done", args=[study.slug])
-        assert client.post(reverse("annotation:start", args=[study.slug]))["Location"] == done
+        done = reverse("annotation:done", args=[study])
+        assert client.post(reverse("annotation:start", args=[study]))["Location"] == done
         html = markup(client.get(done))
         assert "Your work in this study is paused." in html
         assert "The lead has paused your work" in html
-        assert client.post(reverse("annotation:appeal", args=[study.slug]), {"text": ""})["Location"] == done
+        assert client.post(reverse("annotation:appeal", args=[study]), {"text": ""})["Location"] == done
         assert not Flag.objects.exists()
-        client.post(reverse("annotation:appeal", args=[study.slug]), {"text": "Let me on, please."})
+        client.post(reverse("annotation:appeal", args=[study]), {"text": "Let me on, please."})
         assert "Your appeal has been sent to the lead" in markup(client.get(done))
         client.force_login(make_user("lead", study.workspace))
-        desk = reverse("annotation:cohorts", args=[study.slug])
+        desk = reverse("annotation:cohorts", args=[study])
         html = markup(client.get(desk))
         assert "Let me on, please." in html
         assert "1 appeal needs your decision." in html
-        client.post(reverse("annotation:change_rater", args=[study.slug, rater.public_id]), {"do": "resume"})
+        client.post(reverse("annotation:change_rater", args=[study, rater.public_id]), {"do": "resume"})
         client.force_login(user)
-        assert "/rate/" in client.post(reverse("annotation:start", args=[study.slug]))["Location"]
+        assert "/rate/" in client.post(reverse("annotation:start", args=[study]))["Location"]
 
     def test_an_answer_begun_before_the_pause_is_kept_and_does_not_count(self, rosa):
         client, study, user = rosa
@@ -411,7 +411,7 @@ class TestPages:
         user = make_user("rater", study.workspace)
         work(rater_in(study, user), study)
         client.force_login(user)
-        done = reverse("annotation:done", args=[study.slug])
+        done = reverse("annotation:done", args=[study])
         assert "Correct answers" not in markup(client.get(done))
         study.policies["show_gold"] = True
         study.save()

@@ -89,7 +89,7 @@ def test_masked_names_are_not_sent_and_offsets_hold(study, client):
     client.force_login(make_user("rater", study.workspace))
     sent = b""
     for _task in range(3):
-        response = client.post(reverse("annotation:start", args=[study.slug]))
+        response = client.post(reverse("annotation:start", args=[study]))
         sent += client.get(response["Location"]).content
         client.post(
             response["Location"],
@@ -136,11 +136,11 @@ def draft(study, lead):
 
 
 def change(client, study, do, **more):
-    return client.post(reverse("annotation:change_self_naming", args=[study.slug]), {"do": do, **more})
+    return client.post(reverse("annotation:change_self_naming", args=[study]), {"do": do, **more})
 
 
 def launch(client, study):
-    client.post(reverse("annotation:launch", args=[study.slug]))
+    client.post(reverse("annotation:launch", args=[study]))
     study.refresh_from_db()
     return study.status
 
@@ -149,9 +149,9 @@ def launch(client, study):
 def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client, draft, lead, choice, tasks):
     client.force_login(lead)
     assert launch(client, draft) == "draft"
-    page = markup(client.get(reverse("annotation:setup", args=[draft.slug])))
+    page = markup(client.get(reverse("annotation:setup", args=[draft])))
     assert "in 1 task a response says which model wrote it" in page
-    assert reverse("annotation:self_naming", args=[draft.slug]) in page
+    assert reverse("annotation:self_naming", args=[draft]) in page
     change(client, draft, choice)
     assert launch(client, draft) == "open"
     assert (draft.tasks.count(), draft.seats.values("task").distinct().count()) == (tasks, tasks)
@@ -159,7 +159,7 @@ def test_a_study_opens_once_it_is_decided_what_becomes_of_such_responses(client,
 
 def test_a_draft_is_looked_through_before_its_launch(client, draft, lead):
     client.force_login(lead)
-    address = reverse("annotation:self_naming", args=[draft.slug])
+    address = reverse("annotation:self_naming", args=[draft])
     assert "have not been scanned yet" in markup(client.get(address))
     change(client, draft, "scan")
     assert "<mark>Claude</mark>" in markup(client.get(address))
@@ -169,7 +169,7 @@ def test_a_draft_is_looked_through_before_its_launch(client, draft, lead):
 def test_the_desk_says_so_until_it_is_decided(client, study, lead):
     scan_study(study)
     client.force_login(lead)
-    desk = reverse("annotation:desk", args=[study.slug])
+    desk = reverse("annotation:desk", args=[study])
     assert "1 task with a self-revealing response" in markup(client.get(desk))
     change(client, study, "keep")
     assert "names its model" not in markup(client.get(desk))
@@ -184,7 +184,7 @@ def test_every_finding_is_reached_by_pages(client, study, lead):
         )
     scan_study(study)
     client.force_login(lead)
-    address = reverse("annotation:self_naming", args=[study.slug])
+    address = reverse("annotation:self_naming", args=[study])
     seen = [markup(client.get(address, {"page": page})).count("<mark>") for page in (1, 2, 3)]
     assert seen == [50, 50, 23]
 

@@ -59,7 +59,7 @@ def tasks_of(study):
 
 
 def to(name, study, *more):
-    return reverse(f"annotation:{name}", args=[study.slug, *more])
+    return reverse(f"annotation:{name}", args=[study, *more])
 
 
 def sent(overall="8"):

@@ -59,7 +59,7 @@ def as_lead(client, study):
 
 
 def to(name, study, *more):
-    return reverse(f"annotation:{name}", args=[study.slug, *more])
+    return reverse(f"annotation:{name}", args=[study, *more])
 
 
 def rater(study, label):
@@ -336,7 +336,7 @@ def test_figures_of_a_small_study_are_there_at_once(as_lead, study):
     cat = make_rater(study, label="cat")
     for task in study.tasks.filter(gold__isnull=True):
         make_answer(task, cat, VALUES)
-    html = markup(as_lead.get(reverse("calibration:desk_figures", args=[study.slug]), headers=HTMX))
+    html = markup(as_lead.get(reverse("calibration:desk_figures", args=[study]), headers=HTMX))
     assert "<html" not in html
     assert "Agreement" in html and "As of" in html
 
@@ -345,7 +345,7 @@ def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch
     sent = []
     monkeypatch.setattr("calibration.tasks.build_report.delay", lambda *given: sent.append(given))
     monkeypatch.setattr("calibration.web.dashboard.refresh_small", lambda study: None)
-    address = reverse("calibration:desk_figures", args=[study.slug])
+    address = reverse("calibration:desk_figures", args=[study])
     with django_capture_on_commit_callbacks(execute=True):
         html = markup(as_lead.get(address, headers=HTMX))
         as_lead.get(address, headers=HTMX)

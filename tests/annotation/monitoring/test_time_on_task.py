@@ -104,7 +104,7 @@ class TestClaimedTime:
     def test_no_answer_is_refused_for_its_time(self, client, sent):
         study = make_study(tasks=2)
         client.force_login(make_user("rater", study.workspace))
-        client.post(reverse("annotation:start", args=[study.slug]))
+        client.post(reverse("annotation:start", args=[study]))
         assignment = Assignment.objects.get()
         answers = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
         client.post(reverse("annotation:rate", args=[assignment.public_id]), answers | {"active": sent, "idle": sent})
@@ -144,7 +144,7 @@ class TestOwnWord:
         client.post(address, {"minutes": minutes, "reason": "I read it on paper."})
         kept = TimeCorrection.objects.get()
         assert (kept.seconds, kept.claimed) == (seconds, claimed)
-        page = markup(client.get(reverse("annotation:done", args=[study.slug])))
+        page = markup(client.get(reverse("annotation:done", args=[study])))
         assert ("you entered 600.0" in page) == (claimed is not None)
 
     def test_the_word_stays_as_it_was_written(self, answered):
@@ -258,10 +258,10 @@ class TestPace:
         user = make_user("rater", study.workspace)
         client.force_login(user)
         answers = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5"}
-        done = reverse("annotation:done", args=[study.slug])
+        done = reverse("annotation:done", args=[study])
         seen = []
         for _number in range(4):
-            client.post(reverse("annotation:start", args=[study.slug]))
+            client.post(reverse("annotation:start", args=[study]))
             now = Assignment.objects.get(status="open")
             told = client.post(reverse("annotation:rate", args=[now.public_id]), answers)
             seen.append(told["Location"] == done)
@@ -271,7 +271,7 @@ class TestPace:
         assert "faster than their texts can be read" in page
         client.force_login(make_user("lead", study.workspace))
         for name, args in (("cohorts", []), ("rater", [Rater.objects.get().public_id])):
-            html = markup(client.get(reverse(f"annotation:{name}", args=[study.slug, *args])))
+            html = markup(client.get(reverse(f"annotation:{name}", args=[study, *args])))
             assert "answered faster than the texts can be read" in html
 
 

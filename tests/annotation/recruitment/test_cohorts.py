@@ -343,7 +343,7 @@ class TestTheLeadsPage:
         return client
 
     def address(self, study, name="cohorts", *args):
-        return reverse(f"annotation:{name}", args=[study.slug, *args])
+        return reverse(f"annotation:{name}", args=[study, *args])
 
     def test_a_cohort_is_made_and_its_link_shown(self, lead, study):
         made = {"name": "Prolific", "kind": "crowd", "days": "7", "consent_en": "Be kind."}

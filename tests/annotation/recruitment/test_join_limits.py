@@ -67,7 +67,7 @@ class Visitor:
         return self.client.post(self.path, {"answer": answer})
 
     def start(self):
-        return self.client.post(reverse("annotation:start", args=[self.cohort.study.slug]))
+        return self.client.post(reverse("annotation:start", args=[self.cohort.study]))
 
     def go_in(self):
         """Joined and at a task: the address of the task, '' where there is none."""
@@ -77,7 +77,7 @@ class Visitor:
         return address if "/rate/" in address else ""
 
     def done(self):
-        return self.client.get(reverse("annotation:done", args=[self.cohort.study.slug]))
+        return self.client.get(reverse("annotation:done", args=[self.cohort.study]))
 
 
 def test_fresh_ids_from_one_address_take_thirty_seats_at_most(crowd):
@@ -247,12 +247,12 @@ class TestHonestPeople:
         assert "ask the lead to raise the limit" in html
         assert re.search(r"Try again after \d\d:\d\d UTC", html)
         assert 3000 < int(response["Retry-After"]) <= 3600
-        page = reverse("annotation:cohorts", args=[study.slug])
+        page = reverse("annotation:cohorts", args=[study])
         html = markup(lead.get(page))
         assert "203.0.113.7" in html
         assert "4 attempts to join were refused because of a limit." in html
         assert "PLUMBLINE_TRUSTED_PROXIES" in html
-        change = reverse("annotation:change_cohort", args=[study.slug, crowd.pk])
+        change = reverse("annotation:change_cohort", args=[study, crowd.pk])
         assert 'name="joins_per_hour" value="60"' in html
         lead.post(change, {"do": "joins", "joins_per_hour": "60"})
         assert all(visitor.go_in() for visitor in refused)
@@ -282,7 +282,7 @@ class TestHonestPeople:
         assert visitor.look().status_code == 200
 
     def test_the_limit_is_set_where_a_cohort_is_made(self, study, lead):
-        page = reverse("annotation:cohorts", args=[study.slug])
+        page = reverse("annotation:cohorts", args=[study])
         assert re.search(r'id="id_joins"[^>]*value="30"', markup(lead.get(page)))
         for name, kind, limit in (("a", "public", "12"), ("b", "crowd", ""), ("c", "onsite", "12")):
             lead.post(page, {"name": name, "kind": kind, "joins_per_hour": limit})
@@ -292,7 +292,7 @@ class TestHonestPeople:
     def test_another_workspaces_lead_changes_nothing(self, crowd, study):
         stranger = Client()
         stranger.force_login(make_user("lead", make_workspace("elsewhere")))
-        change = reverse("annotation:change_cohort", args=[study.slug, crowd.pk])
+        change = reverse("annotation:change_cohort", args=[study, crowd.pk])
         assert stranger.post(change, {"do": "joins", "joins_per_hour": "9999"}).status_code == 404
         assert Cohort.objects.get().joins_per_hour == 30
 

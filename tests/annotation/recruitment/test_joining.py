@@ -61,7 +61,7 @@ def link(cohort, query=f"?PROLIFIC_PID=5f1a&STUDY_ID=s1&SESSION_ID={SESSION}"):
 
 
 def start(client, study):
-    return client.post(reverse("annotation:start", args=[study.slug]))
+    return client.post(reverse("annotation:start", args=[study]))
 
 
 def go_in(client, cohort, **fields):
@@ -94,7 +94,7 @@ def test_a_crowd_workers_whole_way(client, study, crowd):
         draft = client.post(keep, {"serial": 1, "c-item0": "1"})
         assert draft.json() == {"kept": True}
         ended = client.post(rate_url(assignment), GOOD, headers=HTMX)
-    done = reverse("annotation:done", args=[study.slug])
+    done = reverse("annotation:done", args=[study])
     assert ended["HX-Redirect"] == done
     html = markup(client.get(done))
     assert crowd.codes["pass"] in html
@@ -113,7 +113,7 @@ def test_skipping_everything_ends_in_a_code_of_its_own_and_says_why(client, stud
         client.post(skip, {"reason": "broken"})
         start(client, study)
         assignment = Assignment.objects.filter(status="open").first()
-    html = markup(client.get(reverse("annotation:done", args=[study.slug])))
+    html = markup(client.get(reverse("annotation:done", args=[study])))
     assert crowd.codes["too_little"] in html
     assert "You answered 0 of the 2 required tasks and skipped 4." in html
     assert crowd.codes["pass"] not in html
@@ -132,7 +132,7 @@ def test_a_worker_on_another_device_goes_on(client, study, crowd):
     other = Client()
     assert "You began this study in another browser." in markup(other.get(link(crowd)))
     assert other.get(rate_url(assignment)).status_code == 302  # looking alone makes the browser nobody's
-    assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse("annotation:done", args=[study.slug])
+    assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse("annotation:done", args=[study])
     assert start(other, study)["Location"] == rate_url(assignment)
     assert Rater.objects.count() == 1
 
@@ -150,7 +150,7 @@ def test_mturk(client, study, crowd):
 
 def test_who_declines_gets_the_code_for_it_and_only_a_hash_of_their_id_is_kept(client, study, crowd):
     response = client.post(link(crowd), {"answer": "no"})
-    done = reverse("annotation:done", args=[study.slug])
+    done = reverse("annotation:done", args=[study])
     assert response["Location"] == done
     html = markup(client.get(done))
     assert crowd.codes["screened_out"] in html
@@ -173,7 +173,7 @@ def test_who_declined_and_agrees_at_another_door_stays_declined(client, study, c
         "onsite, not signed in": link(make_cohort(study, "here", "onsite")),
     }[door]
     response = client.post(address, {"answer": "yes"})
-    assert response["Location"] == reverse("annotation:done", args=[study.slug])
+    assert response["Location"] == reverse("annotation:done", args=[study])
     assert Rater.objects.count() == 1
     assert Standing.objects.get().consented_at is None
     assert "/rate/" not in start(client, study)["Location"]
@@ -226,7 +226,7 @@ def test_so_many_answers_an_hour(client, study, public):
     study.save()
     assignment = go_in(client, public)
     ended = client.post(rate_url(assignment), GOOD)
-    assert ended["Location"] == reverse("annotation:done", args=[study.slug])
+    assert ended["Location"] == reverse("annotation:done", args=[study])
     Assignment.objects.update(submitted_at=timezone.now() - timezone.timedelta(hours=2))
     assert "/rate/" in start(client, study)["Location"]
 
@@ -273,7 +273,7 @@ def test_a_closed_link_lets_nobody_new_in(client, study, public, field):
     assert Client().post(link(public), {"answer": "yes"}).status_code == 410
     assert Rater.objects.count() == 1
     in_already = client.get(link(public))
-    own_page = reverse("annotation:done", args=[study.slug])
+    own_page = reverse("annotation:done", args=[study])
     if field == "revoked_at":
         assert in_already.status_code == 410
         assert own_page in markup(in_already)
@@ -318,7 +318,7 @@ def test_training_and_qualification_are_announced_and_a_failure_has_its_code(cli
     assert crowd.codes["fail"] in html
     assert "Send to the lead" in html
     assert Standing.objects.get().state == "failed"
-    assert client.get(link(crowd))["Location"] == reverse("annotation:done", args=[study.slug])
+    assert client.get(link(crowd))["Location"] == reverse("annotation:done", args=[study])
 
 
 def test_posts_need_a_token(study, public):
@@ -336,7 +336,7 @@ class TestTime:
 
     def test_a_raters_word_stands_beside_the_measured_time(self, answered, study):
         client, assignment, address = answered
-        done = reverse("annotation:done", args=[study.slug])
+        done = reverse("annotation:done", args=[study])
         html = markup(client.get(done))
         assert re.search(r'<td class="num">1\.5</td>\s*<td class="num">0\.5</td>', html)
         client.post(address, {"minutes": "7", "reason": "I read on paper."})

@@ -70,11 +70,11 @@ def link(cohort, pid="5f1a", session=SESSION, **further):
 
 
 def done(study):
-    return reverse("annotation:done", args=[study.slug])
+    return reverse("annotation:done", args=[study])
 
 
 def start(client, study):
-    return client.post(reverse("annotation:start", args=[study.slug]))
+    return client.post(reverse("annotation:start", args=[study]))
 
 
 def go_in(client, address, study):
@@ -234,7 +234,7 @@ class TestAnotherBrowser:
         assert crowd.codes["pass"] in self.finish(phone, study)
 
     def code_of(self, browser, study):
-        page = browser.post(reverse("annotation:other_browser", args=[study.slug]))
+        page = browser.post(reverse("annotation:other_browser", args=[study]))
         return re.search(r'<code class="code">([A-Z0-9]{4}-[A-Z0-9]{4})</code>', markup(page))[1]
 
     def test_by_the_code_of_the_first_browser_once(self, phone, study, crowd):
@@ -275,13 +275,13 @@ class TestAnotherBrowser:
         assert COOKIE not in stranger.cookies
 
     def test_a_code_is_shown_by_a_form_only_and_to_participants(self, phone, study, public):
-        assert phone.get(reverse("annotation:other_browser", args=[study.slug])).status_code == 405
+        assert phone.get(reverse("annotation:other_browser", args=[study])).status_code == 405
         other = Client()
         go_in(other, link(public), study)
-        assert other.post(reverse("annotation:other_browser", args=[study.slug])).status_code == 404
+        assert other.post(reverse("annotation:other_browser", args=[study])).status_code == 404
         checked = Client(enforce_csrf_checks=True)
         checked.cookies = phone.cookies
-        assert checked.post(reverse("annotation:other_browser", args=[study.slug])).status_code == 403
+        assert checked.post(reverse("annotation:other_browser", args=[study])).status_code == 403
 
     def test_by_the_leads_consent(self, phone, study, crowd):
         address = link(crowd, session="")
@@ -293,15 +293,13 @@ class TestAnotherBrowser:
         html = text_of(laptop.get(address))
         assert f"Your request {asked.number} has been sent to the lead." in html
         lead.force_login(make_user("lead", study.workspace, username="lea"))
-        page = reverse("annotation:cohorts", args=[study.slug])
+        page = reverse("annotation:cohorts", args=[study])
         assert f"Request {asked.number}: continue as R1" in text_of(lead.get(page))
-        assert "1 request to continue in another browser" in text_of(
-            lead.get(reverse("annotation:desk", args=[study.slug]))
-        )
+        assert "1 request to continue in another browser" in text_of(lead.get(reverse("annotation:desk", args=[study])))
         analyst = Client()
         analyst.force_login(make_user("analyst", study.workspace))
-        assert "note note-warn" not in text_of(analyst.get(reverse("annotation:desk", args=[study.slug])))
-        answer = reverse("annotation:answer_browser", args=[study.slug, asked.pk])
+        assert "note note-warn" not in text_of(analyst.get(reverse("annotation:desk", args=[study])))
+        answer = reverse("annotation:answer_browser", args=[study, asked.pk])
         lead.post(answer, {"do": "admit"})
         assert Client().get(address).status_code == 403  # this browser alone
         assert "The lead has allowed you to continue in this browser." in text_of(laptop.get(address))
@@ -320,7 +318,7 @@ class TestAnotherBrowser:
         stranger.post(address, {"do": "ask"})
         lead.force_login(make_user("lead", study.workspace))
         asked = BrowserRequest.objects.get()
-        lead.post(reverse("annotation:answer_browser", args=[study.slug, asked.pk]), {"do": "refuse"})
+        lead.post(reverse("annotation:answer_browser", args=[study, asked.pk]), {"do": "refuse"})
         html = text_of(stranger.get(address))
         assert "did not agree" in html and "Ask the lead" not in html
         stranger.post(address, {"do": "ask"})
@@ -335,7 +333,7 @@ class TestAnotherBrowser:
         stranger.post(link(crowd, session=""), {"do": "ask"})
         other.force_login(make_user(role, study.workspace) if role else make_user("nobody"))
         asked = BrowserRequest.objects.get()
-        address = reverse("annotation:answer_browser", args=[study.slug, asked.pk])
+        address = reverse("annotation:answer_browser", args=[study, asked.pk])
         assert other.post(address, {"do": "admit"}).status_code in (403, 404)
         assert BrowserRequest.objects.get().state == "waiting"
 
@@ -597,7 +595,7 @@ class TestSignedLinks:
     def test_the_lead_asks_for_signatures_once_the_operator_has_the_keys(self, study, crowd, signed, settings):
         lead = Client()
         lead.force_login(make_user("lead", study.workspace))
-        change = reverse("annotation:change_cohort", args=[study.slug, crowd.pk])
+        change = reverse("annotation:change_cohort", args=[study, crowd.pk])
         file, settings.PROLIFIC_KEYS = settings.PROLIFIC_KEYS, ""
         page = lead.post(change, {"do": "signed", "workspace": "w0rkspace"}, follow=True)
         assert "PLUMBLINE_PROLIFIC_KEYS" in text_of(page)

@@ -38,7 +38,7 @@ def draft(source, lead):
 
 
 def address(study):
-    return reverse("annotation:write_rubric", args=[study.slug])
+    return reverse("annotation:write_rubric", args=[study])
 
 
 CHECKS = {
@@ -87,7 +87,7 @@ def test_the_rater_sees_the_part_alone_and_evidence_counts_from_the_beginning_of
     request_launch(study, by=lead)
     prepare_and_open(study)
     client.force_login(make_user("rater", study.workspace))
-    page = markup(client.post(reverse("annotation:start", args=[study.slug]), follow=True))
+    page = markup(client.post(reverse("annotation:start", args=[study]), follow=True))
     assert 'Response · <span dir="auto">Week 3</span>' in page
     assert "Mei moves house." in page
     assert "It rains." not in page
@@ -221,8 +221,8 @@ def test_launching_saves_what_stands_in_the_form(client, draft, lead):
         "checks_window": "10",
         "do": "launch",
     }
-    response = client.post(reverse("annotation:setup", args=[study.slug]), sent)
-    assert response["Location"] == reverse("annotation:desk", args=[study.slug])
+    response = client.post(reverse("annotation:setup", args=[study]), sent)
+    assert response["Location"] == reverse("annotation:desk", args=[study])
     study.refresh_from_db()
     assert (study.status, study.seats.count()) == ("open", 8)
 
@@ -238,16 +238,16 @@ def test_the_preview_of_a_draft_opens_differences_and_guideline(client, draft, s
     Response.objects.create(instruction=first.instruction, model=first.model, text=text + " Yes.", words=40)
     Response.objects.filter(pk=first.pk).update(text=text)
     client.post(address(study), {"rows": "1", "q0-question_en": "Which?", "q0-scale": "three"})
-    client.post(reverse("annotation:edit_guideline", args=[study.slug]), {"text_en": "Read *all* of it."})
+    client.post(reverse("annotation:edit_guideline", args=[study]), {"text_en": "Read *all* of it."})
     study.refresh_from_db()
     page = markup(client.get(reverse("annotation:preview_rate", args=[1, study.public_id])))
     for name, arguments, expected in (
         ("preview_differences", [1, study.public_id], "<ins>"),
-        ("preview_guideline", [study.slug], "<em>all</em>"),
+        ("preview_guideline", [study], "<em>all</em>"),
     ):
         link = reverse(f"annotation:{name}", args=arguments)
         assert f'href="{link}"' in page
         assert expected in markup(client.get(link))
         assert expected in markup(client.get(link, headers={"HX-Request": "true"}))
     client.force_login(make_user("rater", study.workspace))
-    assert client.get(reverse("annotation:preview_guideline", args=[study.slug])).status_code == 403
+    assert client.get(reverse("annotation:preview_guideline", args=[study])).status_code == 403

@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
@@ -78,11 +79,14 @@ def test_addresses_of_studies_are_their_own(source, lead):
     assert len(set(Study.objects.values_list("seed", flat=True)) - {0}) == 3
 
 
-def test_a_study_called_new_does_not_hide_the_page_of_new_studies(source, lead):
+def test_a_study_called_new_does_not_hide_the_page_of_new_studies(source, lead, client):
     study = create_study(
         workspace=source.workspace, names={"en": "New"}, kind="stars", benchmark=source.benchmark, by=lead
     )
-    assert study.slug == "new-2"
+    client.force_login(lead)
+    assert study.slug == "new"
+    assert client.get(reverse("annotation:setup", args=[study])).context["study"] == study
+    assert "study" not in client.get("/studies/new/").context
 
 
 def test_every_response_is_a_task_by_default(source, lead):

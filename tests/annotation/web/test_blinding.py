@@ -213,7 +213,7 @@ def rosa(study):
 
 
 def open_one(rosa, study):
-    response = rosa.post(reverse("annotation:start", args=[study.slug]))
+    response = rosa.post(reverse("annotation:start", args=[study]))
     name = response["Location"].rstrip("/").rsplit("/", 1)[-1]
     return Assignment.objects.filter(public_id=name).select_related("task__answer_rubric").first()
 
@@ -236,7 +236,7 @@ def test_nothing_in_a_raters_work_names_model_rater_or_judge(rosa, study, langua
         assert SECRETS["a judge's reason"][0] not in str(study.tasks.first().reviews.scores.first().reason)
     rosa.post(reverse("set_language"), {"language": language, "next": "/"})
     rosa.get("/")
-    done = reverse("annotation:done", args=[study.slug])
+    done = reverse("annotation:done", args=[study])
     for turn in range(4):
         assignment = open_one(rosa, study)
         if assignment is None:
@@ -266,8 +266,8 @@ def test_nothing_in_a_raters_work_names_model_rater_or_judge(rosa, study, langua
         rosa.get(done)
     mine = Rater.objects.get(user__username="rosa")
     pause(mine, message="", by=None)
-    rosa.post(reverse("annotation:appeal", args=[study.slug]), {"text": "I read with care."}, follow=True)
-    rosa.post(reverse("annotation:start", args=[study.slug]), follow=True)
+    rosa.post(reverse("annotation:appeal", args=[study]), {"text": "I read with care."}, follow=True)
+    rosa.post(reverse("annotation:start", args=[study]), follow=True)
     rosa.get(done)
     for other in Assignment.objects.exclude(rater=mine)[:3]:
         for address in pages_of(other).values():
@@ -280,6 +280,7 @@ def addresses(study):
     """Every address of the program, filled in with what the study has of each kind."""
     values = {
         "slug": study.slug,
+        "workspace": study.workspace.slug,
         "assignment_id": Assignment.objects.exclude(rater__user=None).first().public_id,
         "study_id": study.public_id,
         "number": 1,
@@ -292,7 +293,7 @@ def addresses(study):
 
     def walk(patterns, before=""):
         for pattern in patterns:
-            route = before + str(pattern.pattern)
+            route = (before + str(pattern.pattern)).replace("<study:slug>", f"w/lab/studies/{study.slug}")
             if route.startswith(("admin/doc", "^")):
                 continue
             if isinstance(pattern, URLPattern):

@@ -49,7 +49,7 @@ def lead(study):
 
 
 def desk_of(study):
-    return reverse("annotation:desk", args=[study.slug])
+    return reverse("annotation:desk", args=[study])
 
 
 def test_counts_by_category_and_group(study):
@@ -95,9 +95,9 @@ def test_the_desk_of_a_lead(client, study, lead):
     assert "badge-simulated" in html
     assert "badge-scripted" in html
     assert "Ends early" in html
-    assert reverse("calibration:desk_figures", args=[study.slug]) in html
+    assert reverse("calibration:desk_figures", args=[study]) in html
     for name in ("calibration:weights", "calibration:agreement"):
-        assert reverse(name, args=[study.slug]) in html
+        assert reverse(name, args=[study]) in html
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ def last_words(request, client):
         study.save()
         make_seats(study)
         client.force_login(make_user("rater", study.workspace))
-        page = client.post(reverse("annotation:start", args=[study.slug]))
+        page = client.post(reverse("annotation:start", args=[study]))
         for _turn in range(2):
             response = client.post(page["Location"], ANSWER, headers=request.param)
             page = response if response.has_header("Location") else {"Location": response.get("HX-Push-Url", "")}
-        return markup(client.get(reverse("annotation:done", args=[study.slug])))
+        return markup(client.get(reverse("annotation:done", args=[study])))
 
     return answer_two
 

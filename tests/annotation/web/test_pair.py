@@ -23,7 +23,7 @@ TEXTS = ("# Shade\n\nAlpha speaks of trees.\n\n# Costs\n\nThey are low.", "# Sha
 def opened(client, study, shown_first):
     make_seats(study)
     client.force_login(make_user("rater", study.workspace))
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     assignment = Assignment.objects.get()
     Assignment.objects.update(shown_first=shown_first)
     assignment.shown_first = shown_first

@@ -29,7 +29,7 @@ def study():
 @pytest.fixture
 def page(client, study):
     client.force_login(make_user("rater", study.workspace))
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     assignment = Assignment.objects.get(task__study=study)
     return client, assignment, reverse("annotation:rate", args=[assignment.public_id])
 
@@ -95,7 +95,7 @@ def test_judge_and_model_stay_hidden(page, study):
     verdict = assignment.task.reviews
     sent = client.get(url).content + client.post(f"{url}hold/", headers=HTMX).content
     sent += client.post(url, GOOD, headers=HTMX).content + client.get(url).content
-    sent += client.get(reverse("annotation:done", args=[study.slug])).content
+    sent += client.get(reverse("annotation:done", args=[study])).content
     for secret in ("stern-judge-4", verdict.public_id, verdict.rater.public_id, "Zephyrion", "judged"):
         assert secret.encode() not in sent, secret
 
@@ -136,7 +136,7 @@ def test_a_verdict_on_a_pair_is_shown_as_the_judge_saw_it(client):
     )
     make_seats(study)
     client.force_login(make_user("rater", study.workspace))
-    response = client.post(reverse("annotation:start", args=[study.slug]))
+    response = client.post(reverse("annotation:start", args=[study]))
     html = markup(client.get(response["Location"]))
     assert html.index("Beta text.") < html.index("Alpha text.")
     assert "<b>A is better</b>" in html

@@ -25,7 +25,7 @@ def study():
 @pytest.fixture
 def page(client, study):
     client.force_login(make_user("rater", study.workspace))
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     assignment = Assignment.objects.get()
     return client, assignment, reverse("annotation:rate", args=[assignment.public_id])
 

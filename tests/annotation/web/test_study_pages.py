@@ -39,7 +39,7 @@ def as_lead(client, lead):
 
 
 def to(name, study, *more):
-    return reverse(f"annotation:{name}", args=[study.slug, *more])
+    return reverse(f"annotation:{name}", args=[study, *more])
 
 
 def entered(**fields):
@@ -216,7 +216,7 @@ def test_opening_pausing_and_closing(as_lead, study):
 
 def test_the_plan_is_a_part_of_the_page(as_lead, study):
     html = markup(as_lead.get(to("setup", study)))
-    address = reverse("calibration:plan_fragment", args=[study.slug])
+    address = reverse("calibration:plan_fragment", args=[study])
     assert address in html
     plan = markup(as_lead.get(address, headers=HTMX))
     assert "<html" not in plan
@@ -226,12 +226,12 @@ def test_the_plan_is_a_part_of_the_page(as_lead, study):
 def test_the_plan_of_choices_that_make_no_task_says_so(as_lead, study):
     study.policies = {**study.policies, "selection": {"models": [10**9]}}
     study.save()
-    assert "yield no tasks" in markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
+    assert "yield no tasks" in markup(as_lead.get(reverse("calibration:plan_fragment", args=[study])))
 
 
 def test_a_rater_gets_no_plan(client, study):
     client.force_login(make_user("rater", study.workspace))
-    assert client.get(reverse("calibration:plan_fragment", args=[study.slug])).status_code == 403
+    assert client.get(reverse("calibration:plan_fragment", args=[study])).status_code == 403
 
 
 # The preview
@@ -361,7 +361,7 @@ def test_a_policy_that_makes_no_sense_is_named_in_the_readers_language(as_lead, 
     study.policies = {**study.policies, "probe_rate": 3}
     study.save()
     as_lead.post(reverse("set_language"), {"language": "zh-hans", "next": "/"})
-    plan = markup(as_lead.get(reverse("calibration:plan_fragment", args=[study.slug])))
+    plan = markup(as_lead.get(reverse("calibration:plan_fragment", args=[study])))
     assert "probe_rate" in plan
     assert "is not a share" not in plan
 

@@ -37,7 +37,7 @@ TABS = re.compile(r'<nav class="tabs".*?</nav>', re.DOTALL)
 
 
 def tabs_on(client, study, name):
-    response = client.get(reverse(name, args=[study.slug]))
+    response = client.get(reverse(name, args=[study]))
     assert response.status_code == 200, name
     return re.findall(r'href="([^"]*)"', TABS.search(markup(response)).group())
 
@@ -53,5 +53,5 @@ def test_the_tabs_are_the_same_everywhere(client, role, pages, count):
     client.force_login(make_user(role, study.workspace))
     first = tabs_on(client, study, pages[0])
     assert {name: tabs_on(client, study, name) for name in pages} == dict.fromkeys(pages, first)
-    assert (reverse("annotation:setup", args=[study.slug]) in first) == (role != "analyst")
+    assert (reverse("annotation:setup", args=[study]) in first) == (role != "analyst")
     assert len(first) == count

@@ -46,7 +46,7 @@ def rater(study):
 def page(client, study, rater):
     """The rater's first task, opened: (client, assignment)."""
     client.force_login(rater)
-    client.post(reverse("annotation:start", args=[study.slug]))
+    client.post(reverse("annotation:start", args=[study]))
     return client, Assignment.objects.get()
 
 
@@ -62,21 +62,21 @@ def statements(queries):
 
 def test_starting_claims_a_task_and_makes_the_rater(client, study, rater):
     client.force_login(rater)
-    response = client.post(reverse("annotation:start", args=[study.slug]))
+    response = client.post(reverse("annotation:start", args=[study]))
     assignment = Assignment.objects.get()
     assert response.status_code == 302
     assert response["Location"] == rate_url(assignment)
     assert Rater.objects.get(user=rater).pseudonym == "R1"
     assert assignment.conditions == {"language": "en", "guideline": "checklist v1"}
-    again = client.post(reverse("annotation:start", args=[study.slug]))
+    again = client.post(reverse("annotation:start", args=[study]))
     assert again["Location"] == rate_url(assignment)
     assert Seat.objects.filter(state="held").count() == 1
 
 
 def test_a_visit_to_start_claims_nothing(client, study, rater):
     client.force_login(rater)
-    response = client.get(reverse("annotation:start", args=[study.slug]))
-    assert response["Location"] == reverse("annotation:done", args=[study.slug])
+    response = client.get(reverse("annotation:start", args=[study]))
+    assert response["Location"] == reverse("annotation:done", args=[study])
     assert not Assignment.objects.exists()
 
 
@@ -187,7 +187,7 @@ def test_the_last_task_leads_to_thanks(page, study):
     for _ in range(6):
         assignment = Assignment.objects.get(status="open")
         response = client.post(rate_url(assignment), GOOD, headers=HTMX)
-    done = reverse("annotation:done", args=[study.slug])
+    done = reverse("annotation:done", args=[study])
     assert response["HX-Redirect"] == done
     assert assignment.public_id in response["HX-Trigger"]
     html = markup(client.get(done))
@@ -204,7 +204,7 @@ def test_a_returning_rater_continues_and_finds_the_draft(page, study):
     client.logout()
     client.force_login(Rater.objects.get().user)
     assert "Continue where you left off" in markup(client.get("/"))
-    assert client.post(reverse("annotation:start", args=[study.slug]))["Location"] == rate_url(assignment)
+    assert client.post(reverse("annotation:start", args=[study]))["Location"] == rate_url(assignment)
     html = markup(client.get(rate_url(assignment)))
     assert 'name="c-item0" value="2" checked' in html
     assert 'data-serial="1700000000000" data-paragraph="3"' in html
@@ -254,7 +254,7 @@ def test_skipping_needs_a_reason_and_brings_another_task(page, headers):
     assert response["HX-Push-Url" if headers else "Location"] == rate_url(following)
     assert client.get(rate_url(assignment)).status_code == 302
     late = client.post(rate_url(assignment), GOOD)
-    assert late["Location"] == reverse("annotation:done", args=["essays"])
+    assert late["Location"] == reverse("annotation:done", args=["lab/essays"])
     assert not Score.objects.exists()
 
 
@@ -283,8 +283,8 @@ def test_a_strangers_view_of_everything_is_not_found(page, client, study, header
         for name in ("save_draft", "skip_task"):
             assert client.post(reverse(f"annotation:{name}", args=[assignment.public_id])).status_code == 404
         for name in ("done", "guideline"):
-            assert client.get(reverse(f"annotation:{name}", args=[study.slug]), headers=headers).status_code == 404
-        assert client.post(reverse("annotation:start", args=[study.slug]), headers=headers).status_code == 404
+            assert client.get(reverse(f"annotation:{name}", args=[study]), headers=headers).status_code == 404
+        assert client.post(reverse("annotation:start", args=[study]), headers=headers).status_code == 404
     assert not Score.objects.exists()
 
 
@@ -298,7 +298,7 @@ def test_another_member_does_not_see_somebodys_task(page, client, study, role):
 
 def test_signed_out_visitors_are_asked_to_sign_in(client, study):
     for name in ("start", "done", "guideline", "desk"):
-        response = client.get(reverse(f"annotation:{name}", args=[study.slug]))
+        response = client.get(reverse(f"annotation:{name}", args=[study]))
         assert response.status_code == 302
         assert response["Location"].startswith("/sign-in/?next=")
 
@@ -318,7 +318,7 @@ def test_a_study_that_is_not_open_hands_out_nothing(client, study, rater, status
     study.status = status
     study.save()
     client.force_login(rater)
-    response = client.post(reverse("annotation:start", args=[study.slug]))
+    response = client.post(reverse("annotation:start", args=[study]))
     assert response.status_code == (404 if status == "draft" else 302)
     assert not Assignment.objects.exists()
     if status != "draft":
@@ -330,7 +330,7 @@ def test_a_late_answer_is_kept_after_the_study_closed(page, study):
     study.status = "closed"
     study.save()
     response = client.post(rate_url(assignment), GOOD)
-    assert response["Location"] == reverse("annotation:done", args=[study.slug])
+    assert response["Location"] == reverse("annotation:done", args=[study])
     assignment.refresh_from_db()
     assert (assignment.status, assignment.reason) == ("surplus", "closed")
     assert Score.objects.count() == 4
@@ -339,11 +339,11 @@ def test_a_late_answer_is_kept_after_the_study_closed(page, study):
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_the_guideline_is_a_page_and_a_panel(page, study, headers):
     client, _assignment = page
-    html = markup(client.get(reverse("annotation:guideline", args=[study.slug]), headers=headers))
+    html = markup(client.get(reverse("annotation:guideline", args=[study]), headers=headers))
     assert "Be fair" in html
     assert ("<html" in html) == (not headers)
     client.cookies["django_language"] = "zh-hans"
-    assert "要公平" in markup(client.get(reverse("annotation:guideline", args=[study.slug])))
+    assert "要公平" in markup(client.get(reverse("annotation:guideline", args=[study])))
 
 
 def test_nothing_sent_to_a_rater_names_a_model_a_judge_or_another_rater(page, study):
@@ -368,8 +368,8 @@ def test_nothing_sent_to_a_rater_names_a_model_a_judge_or_another_rater(page, st
         keep(client.post(rate_url(assignment), {}))
         keep(client.post(rate_url(assignment), GOOD, headers=HTMX if round_ % 2 else {}))
         keep(client.get(rate_url(assignment), headers=HTMX))
-    keep(client.get(reverse("annotation:done", args=[study.slug])))
-    keep(client.get(reverse("annotation:guideline", args=[study.slug])))
+    keep(client.get(reverse("annotation:done", args=[study])))
+    keep(client.get(reverse("annotation:guideline", args=[study])))
     everything = b"".join(sent).lower()
     assert len(everything) > 50_000
     assert b"some words about it" in everything

@@ -82,8 +82,8 @@ def test_a_leaderboard_below_zero_and_its_comparison(client):
     for place, task in enumerate(study.tasks.all()):
         make_answer(task, judge, dict.fromkeys(("item0", "item1", "item2"), place % 3 / 4))
     client.force_login(make_user("lead"))
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
-    compare = reverse("judging:compare_models", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
+    compare = reverse("judging:compare_models", args=[study.benchmark])
     for page in (address, compare):
         html = markup(client.get(page, {"weights": "equal"}))
         shown = re.sub(r"<[^>]*>", " ", html)

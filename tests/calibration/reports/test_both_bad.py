@@ -70,7 +70,9 @@ def test_consensus_and_repeats_have_both_labels():
     # A first answer of tie (or A) and then both bad is not the same answer twice.
     assert report.consistency.first_repeat.value == 0
     assert len(report.consensus.labels) == 3 and report.consensus.tied == 20
-    page = text_of(markup(signed_in("lead", study.workspace).get(f"/studies/{study.slug}/raters/")))
+    page = text_of(
+        markup(signed_in("lead", study.workspace).get(f"/w/{study.workspace.slug}/studies/{study.slug}/raters/"))
+    )
     assert "both_bad" in page and "tie / both_bad" not in page
 
 

@@ -161,7 +161,7 @@ def test_every_page_says_something(which):
         run_fit(study=study, draws=20)
     client = signed_in("lead", study.workspace)
     for name in PAGES:
-        place = reverse(name, args=[study.slug])
+        place = reverse(name, args=[study])
         response = client.get(place)
         page = markup(response)
         assert response.status_code == 200, name

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("calibration:agreement_detail", args=[study.slug]) + query
+    return reverse("calibration:agreement_detail", args=[study]) + query
 
 
 def page_of(study, query=""):
@@ -115,9 +115,9 @@ def test_items_are_not_called_instructions_where_each_is_its_own_cluster():
         study.save()
         client = signed_in("lead", study.workspace)
         for name in ("calibration:agreement", "calibration:agreement_detail"):
-            page = text_of(markup(client.get(reverse(name, args=[study.slug]))))
+            page = text_of(markup(client.get(reverse(name, args=[study]))))
             assert f"bootstrap intervals over {noun}" in page, name
-        page = text_of(markup(client.get(reverse("calibration:agreement", args=[study.slug]))))
+        page = text_of(markup(client.get(reverse("calibration:agreement", args=[study]))))
         assert ("Intervals resample whole items (24)" in page) is (clusters == "items")
         assert ("24 instructions" in page) is (clusters == "instructions")
 
@@ -130,14 +130,14 @@ def test_openings_of_few_items_speak_of_items_too():
         study.save()
         client = signed_in("lead", study.workspace)
         said = {
-            name: answer_of(markup(client.get(reverse(f"calibration:{name}", args=[study.slug]))))
+            name: answer_of(markup(client.get(reverse(f"calibration:{name}", args=[study]))))
             for name in ("agreement", "rankings", "weights")
         }
         assert f"when one {noun} is left out" in said["agreement"]
         assert f"when one {noun} is left out" in said["rankings"]
         assert f"n held-out {noun}s" in said["weights"]
         assert not any(f"{other}s" in words or f"one {other}" in words for words in said.values())
-    desk = text_of(markup(client.get(reverse("calibration:summary", args=[study.slug]))))
+    desk = text_of(markup(client.get(reverse("calibration:summary", args=[study]))))
     assert "when one instruction is left out" in desk
 
 

@@ -21,7 +21,7 @@ def report(study):
 
 
 def address(study):
-    return reverse("judging:judges_depth", args=[study.slug])
+    return reverse("judging:judges_depth", args=[study])
 
 
 def words_of(study):

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("judging:judges_depth", args=[study.slug]) + query
+    return reverse("judging:judges_depth", args=[study]) + query
 
 
 def page_of(study, query=""):

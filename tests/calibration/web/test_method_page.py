@@ -87,7 +87,7 @@ class TestPage:
             run_fit(study=study, draws=0)
         client = signed_in("lead", study.workspace)
         for name in PAGES:
-            page = markup(client.get(reverse(name, args=[study.slug])))
+            page = markup(client.get(reverse(name, args=[study])))
             links = set(LINK.findall(page))
             # Without a fit there are no weights, and so no method of theirs.
             assert links or (pairs and "weights" in name), name

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.django_db
 
 
 def names_of(study, page, query=""):
-    return check_files(signed_in("analyst", study.workspace), reverse(page, args=[study.slug]) + query)
+    return check_files(signed_in("analyst", study.workspace), reverse(page, args=[study]) + query)
 
 
 def rows_of(study, page, file):
     client = signed_in("analyst", study.workspace)
-    return client.get(reverse(page, args=[study.slug]) + f"?file={file}").content.decode("utf-8-sig").splitlines()
+    return client.get(reverse(page, args=[study]) + f"?file={file}").content.decode("utf-8-sig").splitlines()
 
 
 def all_of(*keys):

@@ -18,7 +18,7 @@ SMALL = (
 
 
 def address(study, query=""):
-    return reverse("calibration:planner", args=[study.slug]) + query
+    return reverse("calibration:planner", args=[study]) + query
 
 
 def page_of(study, query=""):
@@ -101,7 +101,7 @@ def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(
     study = make_checklist_study(instructions=3, status="draft")
     study.policies = {"overlap": 3, "plan": plan}
     study.save()
-    address = reverse("calibration:plan_fragment", args=[study.slug])
+    address = reverse("calibration:plan_fragment", args=[study])
     page = text_of(markup(signed_in("lead", study.workspace).get(address)))
     assert "Total hours" in page
     assert ("You expect" in page) == bool(said)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("calibration:rankings", args=[study.slug]) + query
+    return reverse("calibration:rankings", args=[study]) + query
 
 
 def report(study, **asked):

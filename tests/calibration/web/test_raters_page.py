@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("calibration:raters", args=[study.slug]) + query
+    return reverse("calibration:raters", args=[study]) + query
 
 
 def report(study, criterion=""):
@@ -273,7 +273,7 @@ def test_judges_repeats_are_no_raters(make):
     client = signed_in("lead", study.workspace)
     page = client.get(address(study))
     assert "Only judges have answered in this study so far" in answer_of(markup(page))
-    desk = markup(client.get(reverse("calibration:desk_figures", args=[study.slug])))
+    desk = markup(client.get(reverse("calibration:desk_figures", args=[study])))
     assert "Consistency" not in desk and "Accuracy" not in desk
 
 
@@ -328,6 +328,6 @@ def test_rankings_say_whose_answers_they_rest_on():
     study = answered_study(judge="gpt-4o")
     client = signed_in("lead", study.workspace)
     judge = Rater.objects.get(kind="judge")
-    place = reverse("calibration:rankings", args=[study.slug])
+    place = reverse("calibration:rankings", args=[study])
     assert "24 answers by the judge gpt-4o" in text_of(markup(client.get(f"{place}?by={judge.public_id}")))
     assert "72 answers by 3 raters" in text_of(markup(client.get(place)))

@@ -32,7 +32,7 @@ HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
 def address(name, *args):
-    return reverse(f"calibration:{name}", args=args or ("essays",))
+    return reverse(f"calibration:{name}", args=args or ("lab/essays",))
 
 
 def signed_in(role=None, workspace=None):
@@ -90,8 +90,8 @@ def test_a_fit_of_another_study_is_not_shown_or_given_away(study, lead):
     other = answered_study(slug="other", workspace=make_workspace("other-lab"))
     fit = run_fit(study=other, draws=0)
     assert lead.get(address("weights"), {"fit": fit.public_id}).status_code == 404
-    assert lead.get(address("download_fit", "essays", fit.public_id)).status_code == 404
-    assert lead.post(address("publish", "essays", fit.public_id), {"name": "x"}).status_code == 404
+    assert lead.get(address("download_fit", "lab/essays", fit.public_id)).status_code == 404
+    assert lead.post(address("publish", "lab/essays", fit.public_id), {"name": "x"}).status_code == 404
 
 
 @pytest.mark.parametrize("role", ["analyst", "rater", None])
@@ -99,7 +99,7 @@ def test_only_leads_fit_and_publish(study, role):
     fit = run_fit(study=study, draws=0)
     client = signed_in(role, study.workspace)
     assert client.post(address("fit_now"), {"floor": "1"}).status_code in (403, 404)
-    assert client.post(address("publish", "essays", fit.public_id), {"name": "mine"}).status_code in (403, 404)
+    assert client.post(address("publish", "lab/essays", fit.public_id), {"name": "mine"}).status_code in (403, 404)
     assert Fit.objects.count() == 1
     fit.refresh_from_db()
     assert fit.published_name == ""
@@ -124,15 +124,15 @@ def test_without_answers_the_weights_page_says_what_to_do():
     study = make_checklist_study()
     page = markup(signed_in("lead", study.workspace).get(address("weights")))
     assert "No weights yet" in page
-    assert reverse("annotation:desk", args=["essays"]) in page
+    assert reverse("annotation:desk", args=["lab/essays"]) in page
     assert "Fit now" not in page
 
 
 def test_a_study_of_pairs_is_offered_its_rankings_and_no_fit():
     pairs = pair_study(models=2, instructions=2)
-    page = markup(signed_in("lead", pairs.workspace).get(address("weights", "duels")))
+    page = markup(signed_in("lead", pairs.workspace).get(address("weights", "lab/duels")))
     assert "No weights for this study" in page
-    assert reverse("calibration:rankings", args=["duels"]) in page
+    assert reverse("calibration:rankings", args=["lab/duels"]) in page
     assert "fit the weights below" not in page and "Fit now" not in page
 
 
@@ -234,7 +234,7 @@ def test_an_earlier_fit_can_be_looked_at(study, lead):
 
 def test_a_downloaded_fit_can_be_repeated(study, lead):
     fit = run_fit(study=study, draws=20)
-    response = lead.get(address("download_fit", "essays", fit.public_id))
+    response = lead.get(address("download_fit", "lab/essays", fit.public_id))
     assert response["Content-Type"] == "application/json"
     assert "attachment" in response["Content-Disposition"]
     assert refit_from_json(json.loads(response.content)).differences == ()
@@ -242,12 +242,12 @@ def test_a_downloaded_fit_can_be_repeated(study, lead):
 
 def test_publishing_from_the_page_names_the_fit_once(study, lead):
     fit = run_fit(study=study, draws=0)
-    lead.post(address("publish", "essays", fit.public_id), {"name": "Essays 2024"})
+    lead.post(address("publish", "lab/essays", fit.public_id), {"name": "Essays 2024"})
     fit.refresh_from_db()
     assert fit.published_name == "essays-2024"
-    page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "other"}, follow=True))
+    page = markup(lead.post(address("publish", "lab/essays", fit.public_id), {"name": "other"}, follow=True))
     assert "already published" in page
-    page = markup(lead.post(address("publish", "essays", fit.public_id), {"name": "!!"}, follow=True))
+    page = markup(lead.post(address("publish", "lab/essays", fit.public_id), {"name": "!!"}, follow=True))
     assert "Enter a name" in page
 
 

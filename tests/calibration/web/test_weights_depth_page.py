@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def address(study, query=""):
-    return reverse("calibration:weights_depth", args=[study.slug]) + query
+    return reverse("calibration:weights_depth", args=[study]) + query
 
 
 def page_of(study, query=""):

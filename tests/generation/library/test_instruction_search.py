@@ -63,7 +63,7 @@ def test_the_text_is_searched_and_not_how_it_is_stored(tmp_path, words, names):
 def test_the_page_finds_by_them(client, tmp_path):
     load(tmp_path)
     client.force_login(make_user("lead"))
-    page = markup(client.get(reverse("generation:benchmark", args=["essays"]), {"q": "“游记”\0"}))
+    page = markup(client.get(reverse("generation:benchmark", args=["lab/essays"]), {"q": "“游记”\0"}))
     assert "1 instruction" in page and ">travel</a>" in page and ">tale</a>" not in page
 
 

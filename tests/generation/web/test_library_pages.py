@@ -58,11 +58,11 @@ def test_another_workspaces_rows_are_not_there(client):
     client.force_login(make_user("lead", make_workspace("elsewhere")))
     assert "essays" not in markup(client.get(url("library")))
     for name, key in (
-        ("benchmark", "essays"),
+        ("benchmark", "lab/essays"),
         ("instruction", response.instruction.public_id),
         ("response", response.public_id),
         ("run", run.public_id),
-        ("start_run", "essays"),
+        ("start_run", "lab/essays"),
     ):
         assert client.get(url(name, key)).status_code == 404
     endpoint = Endpoint.objects.get()
@@ -75,7 +75,7 @@ def test_another_workspaces_rows_are_not_there(client):
 def test_from_benchmark_to_instruction_to_response(lead):
     run = written()
     response = run.responses.select_related("instruction").first()
-    page = markup(lead.get(url("benchmark", "essays")))
+    page = markup(lead.get(url("benchmark", "lab/essays")))
     assert "essays-0" in page and "Write about topic 2." in page and "main 1" in page
     page = markup(lead.get(url("instruction", response.instruction.public_id)))
     assert "Write about topic" in page and ">m</a>" in page
@@ -88,13 +88,13 @@ def test_instructions_are_found_by_category_and_words_and_paged(lead, django_ass
     category = Category.objects.create(benchmark=benchmark, key="essay", names={"en": "Essay"})
     benchmark.instructions.filter(external_id="essays-77").update(category=category)
     with django_assert_max_num_queries(20):
-        page = markup(lead.get(url("benchmark", "essays")))
+        page = markup(lead.get(url("benchmark", "lab/essays")))
     assert "Page 1 of 3" in page
-    assert "essays-77" in markup(lead.get(url("benchmark", "essays"), {"category": "essay"}))
-    page = markup(lead.get(url("benchmark", "essays"), {"q": "topic 119"}))
+    assert "essays-77" in markup(lead.get(url("benchmark", "lab/essays"), {"category": "essay"}))
+    page = markup(lead.get(url("benchmark", "lab/essays"), {"q": "topic 119"}))
     assert "essays-119" in page and "essays-118" not in page
-    assert "No matching instructions" in markup(lead.get(url("benchmark", "essays"), {"q": "zzz"}))
-    assert lead.get(url("benchmark", "essays"), {"page": "99"}).status_code == 200
+    assert "No matching instructions" in markup(lead.get(url("benchmark", "lab/essays"), {"q": "zzz"}))
+    assert lead.get(url("benchmark", "lab/essays"), {"page": "99"}).status_code == 200
 
 
 def test_texts_of_models_are_never_markup(lead):
@@ -309,8 +309,8 @@ def test_a_run_is_started_from_its_form_worked_on_and_shown(lead, django_capture
     with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
         model = make_model(server)
         make_benchmark(2)
-        assert "2 instructions with a text" in markup(lead.get(url("start_run", "essays")))
-        answer = lead.post(url("start_run", "essays"), run_fields(model))
+        assert "2 instructions with a text" in markup(lead.get(url("start_run", "lab/essays")))
+        answer = lead.post(url("start_run", "lab/essays"), run_fields(model))
         run = GenerationRun.objects.get()
         assert answer.status_code == 302 and answer["Location"] == url("run", run.public_id)
         page = markup(lead.get(url("run", run.public_id)))
@@ -328,7 +328,7 @@ def test_what_is_sent_twice_starts_one_run_and_another_wish_another(lead, monkey
     with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
         model = make_model(server)
     make_benchmark(2)
-    place = url("start_run", "essays")
+    place = url("start_run", "lab/essays")
     first, again = (lead.post(place, run_fields(model, budget_calls=5))["Location"] for _ in range(2))
     assert first == again and GenerationRun.objects.count() == 1
     for other in ({"samples": 3}, {"temperature": "0.6"}, {"budget_calls": 6}, {"limit": 1}):
@@ -347,7 +347,7 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
     benchmark.instructions.update(category=one)
     benchmark.instructions.filter(pk=benchmark.instructions.first().pk).update(category=two)
     model = LanguageModel.objects.filter(endpoint__isnull=False).first()
-    place = url("start_run", benchmark.slug)
+    place = url("start_run", benchmark)
     refused = lead.post(place, run_fields(model, categories=["nowhere"]))
     assert refused.status_code == 422
     lead.post(place, run_fields(model, categories=["b"]))
@@ -366,9 +366,9 @@ def test_a_run_of_some_categories_and_its_files(lead, client, monkeypatch):
 
 def test_a_run_needs_a_model_that_is_served(lead):
     make_benchmark(1)
-    assert "No endpoint serves a model yet" in markup(lead.get(url("start_run", "essays")))
+    assert "No endpoint serves a model yet" in markup(lead.get(url("start_run", "lab/essays")))
     model = LanguageModel.objects.create(workspace=make_workspace(), name="known by name only")
-    assert lead.post(url("start_run", "essays"), run_fields(model)).status_code == 422
+    assert lead.post(url("start_run", "lab/essays"), run_fields(model)).status_code == 422
     assert not GenerationRun.objects.exists()
 
 
@@ -377,11 +377,11 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(lead, field):
     make_benchmark(1)
     with HostileServer(lambda request, n: says_or_streams(request, TEXT)) as server:
         model = make_model(server)
-    answer = lead.post(url("start_run", "essays"), run_fields(model, **{field: "9" * 23}))
+    answer = lead.post(url("start_run", "lab/essays"), run_fields(model, **{field: "9" * 23}))
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == [field]
     assert not GenerationRun.objects.exists()
-    answer = lead.post(url("start_run", "essays"), run_fields(model, models=[]))
+    answer = lead.post(url("start_run", "lab/essays"), run_fields(model, models=[]))
     assert "Choose at least one model." in markup(answer)
 
 

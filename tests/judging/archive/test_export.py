@@ -197,25 +197,25 @@ class TestPage:
     def test_only_those_who_read_results_see_it(self):
         study = answered_study()
         for name in ("judging:export", "judging:export_file"):
-            address = reverse(name, args=[study.slug])
+            address = reverse(name, args=[study])
             assert signed_in("analyst", study.workspace).get(address).status_code == 200
             for role in ("rater", "reviewer", None):
                 assert signed_in(role, study.workspace).get(address).status_code == 403
-            assert signed_in("owner").get(reverse(name, args=["nowhere"])).status_code == 404
+            assert signed_in("owner").get(reverse(name, args=["lab/nowhere"])).status_code == 404
 
     def test_the_file_can_be_recomputed(self, tmp_path):
         study = with_everything(answered_study())
         client = signed_in("lead", study.workspace)
-        page = markup(client.get(reverse("judging:export", args=[study.slug])))
+        page = markup(client.get(reverse("judging:export", args=[study])))
         assert "contains all 360 scores" in page and "recompute essays.plumbline.zip" in page
-        response = client.get(reverse("judging:export_file", args=[study.slug]))
+        response = client.get(reverse("judging:export_file", args=[study]))
         path = tmp_path / "downloaded.zip"
         path.write_bytes(b"".join(response.streaming_content))
         assert recompute(path).same
 
     def test_an_empty_study_says_what_to_do(self):
         study = make_checklist_study()
-        page = markup(signed_in("lead", study.workspace).get(reverse("judging:export", args=[study.slug])))
+        page = markup(signed_in("lead", study.workspace).get(reverse("judging:export", args=[study])))
         assert "Nothing to export yet" in page
 
 

@@ -196,7 +196,7 @@ def test_equal_means_of_people_are_tied_and_the_page_equals_its_own_file(client)
     assert found.correlation.kendall.value == pytest.approx(tau, abs=1e-10)
 
     client.force_login(make_user("lead"))
-    address = reverse("judging:judges", args=[study.slug])
+    address = reverse("judging:judges", args=[study])
     file = client.get(f"{address}?file=points-1.csv").content.decode("utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(file)))
     x, y = ([float(row[name]) for row in rows] for name in ("Judge's points", "People's mean"))

@@ -28,7 +28,7 @@ def report(study, criterion=""):
 
 
 def address(study, query=""):
-    return reverse("judging:judges_methods", args=[study.slug]) + query
+    return reverse("judging:judges_methods", args=[study]) + query
 
 
 def page_of(study, query=""):
@@ -181,7 +181,7 @@ class TestLinks:
         study = judged(4)
         client = signed_in("analyst", study.workspace)
         names = ["judging:judges", "judging:judges_methods", "judging:judges_depth", "calibration:agreement_detail"]
-        places = {name: reverse(name, args=[study.slug]) for name in names}
+        places = {name: reverse(name, args=[study]) for name in names}
         for name in names[:3]:
             page = markup(client.get(places[name]))
             (related,) = re.findall(r'<nav class="related".*?</nav>', page, re.DOTALL)
@@ -206,6 +206,6 @@ class TestFamilies:
         LanguageModel.objects.create(workspace=study.workspace, name="poet", family="rhyme")
         LanguageModel.objects.filter(name="model0").update(family="rhyme")
         client = signed_in("lead", study.workspace)
-        table = client.get(reverse("judging:judges_depth", args=[study.slug]) + "?file=own-family.csv")
+        table = client.get(reverse("judging:judges_depth", args=[study]) + "?file=own-family.csv")
         # model0 is response A, which people always prefer and the poet half of the time.
         assert table.content.decode("utf-8-sig").splitlines()[1].startswith("poet,24,0.5,1.0,-0.5,")

@@ -71,7 +71,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
     client.force_login(make_user("lead"))
     answer = client.post(reverse("judging:review_run", args=[run.public_id]), {"sample": 4, "reviewers": 2})
     review = Study.objects.get(kind="review")
-    assert answer["Location"] == reverse("annotation:desk", args=[review.slug])
+    assert answer["Location"] == reverse("annotation:desk", args=[review])
     assert (review.status, review.tasks.count(), Seat.objects.filter(study=review).count()) == ("open", 4, 8)
     models = Counter(review.tasks.values_list("response_a__model__name", flat=True))
     assert set(models.values()) == {2}
@@ -80,7 +80,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
     findings = {"c-item0": "reasonable", "c-item1": "not-reasonable", "r-item1": "No.", "c-item2": "reasonable"}
     for _person in range(2):
         client.force_login(make_user("rater"))
-        client.post(reverse("annotation:start", args=[review.slug]))
+        client.post(reverse("annotation:start", args=[review]))
         for _task in range(4):
             task = Assignment.objects.get(task__study=review, status="open")
             place = reverse("annotation:rate", args=[task.public_id])
@@ -99,7 +99,7 @@ def test_from_a_run_to_the_reasonable_rate(client, study, model):
         assert rows["item1"].rate.value == 0
         assert (rows[""].verdicts, rows[""].raters) == (4, 2)
     client.force_login(make_user("lead"))
-    page = markup(client.get(reverse("judging:judges_depth", args=[review.slug])))
+    page = markup(client.get(reverse("judging:judges_depth", args=[review])))
     assert "How many verdicts are reasonable?" in page
     assert "<svg" in page
 
@@ -157,7 +157,7 @@ def test_what_reviewers_say_of_a_verdict_is_no_score_of_the_response(client, stu
     assert after.corrected == board.corrected
 
     client.force_login(make_user("lead"))
-    address = reverse("judging:compare_models", args=[study.benchmark.slug])
+    address = reverse("judging:compare_models", args=[study.benchmark])
     page = markup(client.get(address, {"judge": run.judge.rater.public_id, "weights": "equal"}))
     link = html.unescape(re.search(r'href="([^"]*/compare/item/[^"]*)"', page)[1])
     item = text_of(markup(client.get(link)))
@@ -167,7 +167,7 @@ def test_what_reviewers_say_of_a_verdict_is_no_score_of_the_response(client, stu
     assert "Weight" in item
 
     # Nobody is ranked by how reasonable a judge was about them, and no export holds it as people's scores.
-    rankings = markup(client.get(reverse("calibration:rankings", args=[review.slug])))
+    rankings = markup(client.get(reverse("calibration:rankings", args=[review])))
     assert "This study reviews a judge's verdicts" in text_of(rankings)
     for _settings, _data_hash, board in leaderboards_of(review):
         assert board.corrected == {}

@@ -106,7 +106,7 @@ def test_an_instruction_that_no_output_answers_counts_as_unfulfilled_and_is_repo
     # Of 4 + 4 weeks 4 are there.
     assert shares_of(full) == pytest.approx((50, 60, 30, 15))
     client.force_login(make_user("lead"))
-    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
+    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark])))
     said = "1 instruction counts as fulfilled by no model: the parts to check are missing from every output"
     assert said in html
     call_command("leaderboard", study.benchmark.slug, judge=judge.label)
@@ -128,7 +128,7 @@ def test_without_a_rubric_or_a_task_an_output_is_in_no_count_and_is_reported(cli
     board = leaderboard(study.benchmark, judge, "equal")
     assert (board.uncounted.unplanned, board.uncounted.unasked) == (0, 1)
     client.force_login(make_user("lead"))
-    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
+    html = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark])))
     assert "1 instruction is not counted: none of its outputs were checked, and no rubric" in html
     # As soon as the rubric is back, making the tasks is what is left to do.
     Study.objects.filter(pk=study.pk).update(rubric=Rubric.objects.get(key="diary"))
@@ -144,7 +144,7 @@ def scores_of(study, judge):
 def test_the_page_shows_completion_beside_the_score(client, checked):
     study, _judge = checked
     client.force_login(make_user("lead"))
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
     html = markup(client.get(address))
     assert "full leads: STIC-2 60.0" in html
     assert "Completion and instructions" in html

@@ -75,7 +75,7 @@ def test_after_trying_it_out_it_is_served_again(quick):
     run()
     client = Client()
     client.login(username="rater", password=PASSWORD)
-    client.post(reverse("annotation:start", args=[SLUG]))
+    client.post(reverse("annotation:start", args=[Study.objects.get(slug=SLUG)]))
     assert Assignment.objects.filter(rater__user__username="rater").exists()
     assert "already exists" in run()
 

@@ -313,7 +313,7 @@ def test_a_changed_judge_is_noticed_wherever_it_is_used_and_no_longer_when_its_w
     places = [
         reverse("judging:runs"),
         reverse("judging:judge", args=[judge.rater.public_id]),
-        reverse("judging:leaderboard", args=[study.benchmark.slug]) + f"?judge={judge.rater.public_id}",
+        reverse("judging:leaderboard", args=[study.benchmark]) + f"?judge={judge.rater.public_id}",
     ]
     address = reverse("judging:watch", args=[watch.public_id])
     for _ in range(3):

@@ -65,7 +65,7 @@ def board_of(slug, judge, people=True, **asked):
 
 def page_of(client, slug, **asked):
     client.force_login(make_user("lead", Benchmark.objects.get(slug=slug).workspace))
-    return markup(client.get(reverse("judging:leaderboard", args=[slug]), asked))
+    return markup(client.get(reverse("judging:leaderboard", args=[Benchmark.objects.get(slug=slug)]), asked))
 
 
 def printed_part(html):

@@ -57,7 +57,7 @@ def address(name, *parts):
 
 def asked_of(study):
     """(address, the names that it may be asked with, what else is asked so that it shows something)."""
-    slug, judge = study.benchmark.slug, Judge.objects.get().rater
+    benchmark, judge = study.benchmark, Judge.objects.get().rater
     board = (
         "judge",
         "weights",
@@ -77,9 +77,9 @@ def asked_of(study):
         "file",
     )
     two = {"first": "model0", "second": "model1"}
-    yield address("leaderboard", slug), board, {}
-    yield address("compare_models", slug), (*board, "first", "second", "order", "page", "file"), two
-    yield address("compare_item", slug), (*board, "first", "second", "order", "item"), two
+    yield address("leaderboard", benchmark), board, {}
+    yield address("compare_models", benchmark), (*board, "first", "second", "order", "page", "file"), two
+    yield address("compare_item", benchmark), (*board, "first", "second", "order", "item"), two
     yield address("runs"), ("page",), {}
     yield address("run", JudgeRun.objects.get().public_id), ("seen",), {}
     yield address("watch", Watch.objects.get().public_id), ("file",), {}
@@ -87,11 +87,11 @@ def asked_of(study):
     yield address("new_judge"), ("method", "like"), {}
     yield address("judge_list"), ("page",), {}
     yield address("judge", judge.public_id), ("page",), {}
-    yield address("start_run", study.slug), ("experiment",), {}
-    yield address("judge_benchmark", slug), ("experiment",), {}
-    yield address("text_page", slug), ("experiment", "each", "file"), {}
-    yield address("judges_depth", study.slug), ("one", "other", "file"), {}
-    yield address("judges_methods", study.slug), ("criterion", "file"), {}
+    yield address("start_run", study), ("experiment",), {}
+    yield address("judge_benchmark", benchmark), ("experiment",), {}
+    yield address("text_page", benchmark), ("experiment", "each", "file"), {}
+    yield address("judges_depth", study), ("one", "other", "file"), {}
+    yield address("judges_methods", study), ("criterion", "file"), {}
 
 
 def test_whatever_an_address_asks_is_answered_with_a_page(judged, lead):
@@ -105,7 +105,7 @@ def test_whatever_an_address_asks_is_answered_with_a_page(judged, lead):
 def test_rows_that_are_not_there_are_said_not_to_be(judged, lead):
     for name in ("run", "judge", "watch", "leaderboard", "judge_benchmark", "start_run"):
         for value in ("nothing", "0", "x" * 500):
-            answer = lead.get(address(name, value))
+            answer = lead.get(address(name, value if name in ("run", "judge", "watch") else f"lab/{value}"))
             assert answer.status_code == 404
             assert b"<main" in answer.content
 
@@ -126,7 +126,7 @@ def forms_of(study):
         **budget,
     }
     for action in ("preview", "start"):
-        for place in (address("start_run", study.slug), address("judge_benchmark", study.benchmark.slug)):
+        for place in (address("start_run", study), address("judge_benchmark", study.benchmark)):
             yield place, {**asked, "action": action}
     for action in ("pause", "cancel", "resume", "budget", "retry"):
         yield address("control_run", run.public_id), {**budget, "action": action}

@@ -37,7 +37,7 @@ def pairs(without=4, of=4):
 def form_of(study, judge, client, **more):
     client.force_login(make_user("lead", study.workspace))
     fields = {"judges": [judge.pk], "repeats": 1, "combine": "median", "canaries": "on", "action": "start", **more}
-    return client.post(reverse("judging:start_run", args=[study.slug]), fields)
+    return client.post(reverse("judging:start_run", args=[study]), fields)
 
 
 def test_a_run_whose_every_task_lacks_a_reference_is_refused_wherever_it_is_asked_for(client):

@@ -179,7 +179,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
     client, study, judge, sent, django_capture_on_commit_callbacks
 ):
     client.force_login(make_user("lead"))
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post(place, {"judges": [judge.pk], "action": "start"})
     run = JudgeRun.objects.get()
@@ -208,7 +208,7 @@ def test_in_the_browser_it_starts_with_nothing_made_and_shows_its_steps(
 def test_a_small_run_has_its_items_when_it_is_started(client, study, judge, sent, monkeypatch):
     monkeypatch.setattr(preparing, "AT_ONCE", 36)
     client.force_login(make_user("lead"))
-    client.post(reverse("judging:judge_benchmark", args=[study.benchmark.slug]), {"judges": [judge.pk]})
+    client.post(reverse("judging:judge_benchmark", args=[study.benchmark]), {"judges": [judge.pk]})
     run = JudgeRun.objects.get()
     assert not run.preparing
     assert run.items.count() == 18
@@ -216,7 +216,7 @@ def test_a_small_run_has_its_items_when_it_is_started(client, study, judge, sent
     # One item more would be too many: a planted text for each of one judge's four.
     monkeypatch.setattr(preparing, "AT_ONCE", 17)
     run.delete()
-    client.post(reverse("judging:judge_benchmark", args=[study.benchmark.slug]), {"judges": [judge.pk]})
+    client.post(reverse("judging:judge_benchmark", args=[study.benchmark]), {"judges": [judge.pk]})
     assert JudgeRun.objects.get().preparing
 
 
@@ -433,7 +433,7 @@ def test_where_nothing_is_left_to_ask_the_run_waits_and_says_so(study, judge, se
 
 def test_what_cannot_be_judged_is_refused_before_anything_is_made(client, study, judge, sent):
     client.force_login(make_user("lead"))
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
     refused = client.post(place, {"judges": [judge.pk], "items": "rated"})
     assert "People have not rated anything here yet" in markup(refused)
     criterion = Criterion.objects.get(key="item0", rubric__study=None)

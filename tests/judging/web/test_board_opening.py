@@ -86,14 +86,14 @@ def test_few_instructions_say_that_nothing_is_sure():
 def test_the_page_opens_with_it(client):
     board = board_of(lambda instruction, model: 0.75, models=2)
     client.force_login(make_user("lead"))
-    html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
+    html = client.get(reverse("judging:leaderboard", args=[board.benchmark]), {"weights": "equal"})
     assert "2 models share first place: model0, model1" in markup(html)
 
 
 def test_a_single_column_does_not_repeat_the_overall_score(client):
     board = board_of(lambda instruction, model: 0.75 - 0.25 * model, models=2)
     client.force_login(make_user("lead"))
-    html = client.get(reverse("judging:leaderboard", args=[board.benchmark.slug]), {"weights": "equal"})
+    html = client.get(reverse("judging:leaderboard", args=[board.benchmark]), {"weights": "equal"})
     table = markup(html).split('<section class="stack-tight" id="scores">')[1].split("</table>")[0]
     assert [*board.categories.values()] == ["writing"]
     assert table.count("−100.0</strong>") == 1 and "(24)" not in table

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def page_of(study):
-    page = markup(signed_in("lead", study.workspace).get(reverse("judging:judges", args=[study.slug])))
+    page = markup(signed_in("lead", study.workspace).get(reverse("judging:judges", args=[study])))
     never_nan(page)
     return page
 
@@ -36,7 +36,7 @@ def test_of_pairs_it_says_how_often_the_judge_prefers_what_people_prefer():
     assert "overall score" not in text_of(page)
     client = signed_in("lead", study.workspace)
     for name in FILES.findall(page):
-        assert client.get(reverse("judging:judges_depth", args=[study.slug]) + f"?file={name}").status_code == 200
+        assert client.get(reverse("judging:judges_depth", args=[study]) + f"?file={name}").status_code == 200
     assert "matches.csv" in FILES.findall(page)
 
 
@@ -58,7 +58,7 @@ def stars(people, judge):
 
 def table_rows(client, study, name):
     """The rows of a file of the page, without its header."""
-    address = reverse("judging:judges", args=[study.slug]) + f"?file={name}"
+    address = reverse("judging:judges", args=[study]) + f"?file={name}"
     return list(csv.reader(io.StringIO(client.get(address).content.decode("utf-8-sig"))))[1:]
 
 

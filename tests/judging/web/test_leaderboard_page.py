@@ -53,7 +53,7 @@ def averages(board):
 
 
 def page(client, study, **asked):
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
     return client.get(address, {"weights": "equal", **asked})
 
 
@@ -98,7 +98,7 @@ def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
     assert '<option value="en" selected>' in html
     assert re.search(r'name="least"[^>]*value="3"', html)
     part = client.get(
-        reverse("judging:leaderboard", args=[study.benchmark.slug]),
+        reverse("judging:leaderboard", args=[study.benchmark]),
         {"weights": "equal", "language": "en", "category": "", "tag": ""},
         headers={"HX-Request": "true"},
     )
@@ -125,9 +125,7 @@ def test_files_hold_exactly_what_the_page_shows(client, judged):
     assert [one["average"] for one in stored["models"]] == [0.0, -100.0]
     assert len(stored["data_hash"]) == 64
     # The address in the file shows the same board again.
-    again = client.get(
-        f"{reverse('judging:leaderboard', args=[study.benchmark.slug])}?{stored['address']}&file=board.json"
-    )
+    again = client.get(f"{reverse('judging:leaderboard', args=[study.benchmark])}?{stored['address']}&file=board.json")
     repeated = json.loads(again.content)
     assert (repeated["models"], repeated["tables"]) == (stored["models"], stored["tables"])
     assert page(client, study, file="scores.svg").content.startswith(b"<svg")
@@ -239,7 +237,7 @@ def test_a_baseline_ties_with_itself_on_every_instruction_and_nobody_judged_that
     counts = {one.model: {key: cell.n for key, cell in one.categories.items()} for one in board.models}
     assert counts == {"a": {"b": 4, "c": 4}, "b": {"b": 0, "c": 4}, "c": {"b": 4, "c": 0}}
     client.force_login(make_user("analyst"))
-    address = reverse("judging:compare_item", args=[benchmark.slug])
+    address = reverse("judging:compare_item", args=[benchmark])
     for instruction in Instruction.objects.all():
         asked = {"first": "b", "second": "c", "against": ["b", "c"], "item": instruction.public_id}
         assert client.get(address, asked).status_code == 200
@@ -248,11 +246,11 @@ def test_a_baseline_ties_with_itself_on_every_instruction_and_nobody_judged_that
 def test_the_page_of_pairs_is_a_tournament_too(client):
     benchmark, judge, study = pairs_benchmark()
     client.force_login(make_user("lead"))
-    html = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
+    html = markup(client.get(reverse("judging:leaderboard", args=[benchmark])))
     assert "a leads: reward 75.0" in html
     assert "judged 12 pairs" in html
     assert "Pairwise comparisons" in html
-    answer = client.get(reverse("judging:leaderboard", args=[benchmark.slug]), {"file": "tournament.csv"})
+    answer = client.get(reverse("judging:leaderboard", args=[benchmark]), {"file": "tournament.csv"})
     rows = {row["Model"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     assert [rows[name]["Points"] for name in "abc"] == ["8.0", "2.0", "2.0"]
     assert {rows[name]["Comparisons"] for name in "abc"} == {"8"}
@@ -263,7 +261,7 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
         Score(assignment=one, criterion=Criterion.objects.get(), revision=1, value=0)
         for one in Assignment.objects.filter(rater=judge)
     )
-    even = markup(client.get(reverse("judging:leaderboard", args=[benchmark.slug])))
+    even = markup(client.get(reverse("judging:leaderboard", args=[benchmark])))
     assert "3 models share first place: a, b, c, each with reward 0.0." in even
     assert "3 models tie for the most points per comparison, 0.500: a, b, c." in even
     assert study.slug == "wild"
@@ -284,7 +282,7 @@ def test_stars_are_shares_of_full_marks():
 
 
 def compared(client, study, view="compare_models", **asked):
-    address = reverse(f"judging:{view}", args=[study.benchmark.slug])
+    address = reverse(f"judging:{view}", args=[study.benchmark])
     return client.get(address, {"weights": "equal", "first": "model0", "second": "model1", **asked})
 
 

@@ -48,7 +48,7 @@ def lead(client, monkeypatch):
 
 
 def address(study):
-    return reverse("judging:start_run", args=[study.slug])
+    return reverse("judging:start_run", args=[study])
 
 
 def page_of(response):
@@ -81,7 +81,7 @@ def test_endpoints_that_nobody_tested_are_named_with_the_way_to_test_them(lead, 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_sent_twice_it_is_one_run_and_asked_otherwise_or_later_it_is_another(lead, study, models, whole):
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug]) if whole else address(study)
+    place = reverse("judging:judge_benchmark", args=[study.benchmark]) if whole else address(study)
     asked = {"model": models[0].pk, "canaries": "on", "budget_money": "3", "limit": 5}
     answers = [lead.post(place, asked) for _ in range(2)]
     run = JudgeRun.objects.get()
@@ -101,7 +101,7 @@ def test_sent_twice_it_is_one_run_and_asked_otherwise_or_later_it_is_another(lea
 def test_where_two_rubrics_stand_equally_near_it_is_said_which_is_taken(lead, study, models, capsys):
     rubric = Rubric.objects.get(benchmark=study.benchmark)
     Rubric.objects.filter(pk=rubric.pk).update(names={"en": "Stars for facts"}, key="m-facts")
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
     assert "fit this place equally well" not in page_of(lead.post(place, {"model": models[0].pk}, follow=True))
     for key, name in (("z-taste", "Stars for taste"), ("b-style", "Stars for style")):
         other = make_rubric(study.workspace, key=key, names={"en": name}, benchmark=study.benchmark)
@@ -134,7 +134,7 @@ def test_only_what_people_have_rated(lead, study, models):
 
 
 def test_of_a_benchmark_only_what_people_have_rated_in_any_study(lead, study, models):
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
     asked = {"model": models[0].pk, "items": "rated"}
     for action in ("preview", "start"):
         assert "People have not rated anything here yet" in page_of(lead.post(place, asked | {"action": action}))
@@ -174,8 +174,8 @@ def test_the_calls_are_counted_and_priced_without_storing_anything(lead, study, 
 
 
 def test_a_benchmark_is_judged_in_a_study_of_its_own_which_counting_does_not_make(lead, study, models):
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
-    assert place in page_of(lead.get(reverse("generation:benchmark", args=[study.benchmark.slug])))
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
+    assert place in page_of(lead.get(reverse("generation:benchmark", args=[study.benchmark])))
     counted = lead.post(place, {"model": models[0].pk, "action": "preview"})
     assert "6 calls for 6 tasks" in page_of(counted)
     assert Study.objects.count() == 1
@@ -188,7 +188,7 @@ def test_a_benchmark_is_judged_in_a_study_of_its_own_which_counting_does_not_mak
 
 def test_nothing_to_judge_is_said_and_leaves_nothing(lead, study, models):
     Response.objects.update(text=None)
-    answer = lead.post(reverse("judging:judge_benchmark", args=[study.benchmark.slug]), {"model": models[0].pk})
+    answer = lead.post(reverse("judging:judge_benchmark", args=[study.benchmark]), {"model": models[0].pk})
     assert answer.status_code == 422
     assert Study.objects.count() == 1
     assert not JudgeRun.objects.exists()
@@ -214,7 +214,7 @@ def test_judges_of_different_kinds_make_no_jury(lead, study, models):
 
 
 def test_nobody_else_judges_a_benchmark(client, study, models):
-    place = reverse("judging:judge_benchmark", args=[study.benchmark.slug])
+    place = reverse("judging:judge_benchmark", args=[study.benchmark])
     for user, status in (
         (make_user("analyst"), 403),
         (make_user("rater"), 403),

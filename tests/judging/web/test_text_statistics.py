@@ -91,12 +91,12 @@ def test_the_command_prints_and_refuses(benchmark, capsys):
 
 
 def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(client, benchmark):
-    place = reverse("judging:text_page", args=["essays"])
+    place = reverse("judging:text_page", args=["lab/essays"])
     client.force_login(make_user("analyst"))
     page = markup(client.get(place))
     assert "parrot writes the most: 11 words per response on average, 8 to 14" in page
     assert page.count('<figure class="chart"') == 3
-    assert place in markup(client.get(reverse("generation:benchmark", args=["essays"])))
+    assert place in markup(client.get(reverse("generation:benchmark", args=["lab/essays"])))
     table = client.get(place, {"file": "repetition.csv"})
     assert "parrot,0.25" in table.content.decode()
     assert client.get(place, {"file": "overlap.png"}).content[:4] == b"\x89PNG"
@@ -109,7 +109,7 @@ def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(clien
 
 
 def test_a_response_that_comes_later_is_counted(client, benchmark):
-    place = reverse("judging:text_page", args=["essays"])
+    place = reverse("judging:text_page", args=["lab/essays"])
     client.force_login(make_user("lead"))
     client.get(place)
     instruction = Instruction.objects.first()

@@ -59,9 +59,9 @@ def addresses(study, run):
     return [
         reverse("judging:runs"),
         reverse("judging:run", args=[run.public_id]),
-        reverse("judging:judges", args=[study.slug]),
+        reverse("judging:judges", args=[study]),
         reverse("judging:leaderboards"),
-        reverse("judging:leaderboard", args=[study.benchmark.slug]),
+        reverse("judging:leaderboard", args=[study.benchmark]),
     ]
 
 
@@ -83,12 +83,12 @@ def test_another_workspaces_lead_sees_nothing_of_this_one(client, study, run):
     assert run.public_id not in markup(runs)
     assert study.benchmark.slug not in markup(boards)
     assert client.post(reverse("judging:control_run", args=[run.public_id]), {"action": "cancel"}).status_code == 404
-    assert client.get(reverse("judging:start_run", args=[study.slug])).status_code == 404
+    assert client.get(reverse("judging:start_run", args=[study])).status_code == 404
 
 
 def test_no_page_has_inline_script_or_style(client, study, run):
     client.force_login(make_user("lead"))
-    for address in [*addresses(study, run), reverse("judging:start_run", args=[study.slug])]:
+    for address in [*addresses(study, run), reverse("judging:start_run", args=[study])]:
         html = markup(client.get(address))
         assert "<style" not in html
         assert " style=" not in html
@@ -126,7 +126,7 @@ def test_unscored_verdicts_and_errors_stand_on_the_run_page(client, study, model
 
 def test_a_lead_starts_a_run_and_a_worker_is_told(client, study, model, sent, django_capture_on_commit_callbacks):
     client.force_login(make_user("lead"))
-    address = reverse("judging:start_run", args=[study.slug])
+    address = reverse("judging:start_run", args=[study])
     assert "scripted · script" in markup(client.get(address))
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post(address, {"model": model.pk, "limit": 3, "budget_money": "0.5"})
@@ -142,7 +142,7 @@ def test_a_lead_starts_a_run_and_a_worker_is_told(client, study, model, sent, dj
 @pytest.mark.parametrize("field", ["judges", "limit", "budget_calls", "budget_tokens", "budget_money"])
 def test_a_number_that_no_database_holds_is_said_beside_its_field(client, study, model, field):
     client.force_login(make_user("lead"))
-    address = reverse("judging:start_run", args=[study.slug])
+    address = reverse("judging:start_run", args=[study])
     answer = client.post(address, {"model": model.pk, field: "9" * 23})
     assert answer.status_code == 422
     assert field in answer.context["form"].errors
@@ -151,7 +151,7 @@ def test_a_number_that_no_database_holds_is_said_beside_its_field(client, study,
 
 def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
     client.force_login(make_user("analyst"))
-    address = reverse("judging:start_run", args=[study.slug])
+    address = reverse("judging:start_run", args=[study])
     assert client.get(address).status_code == 403
     assert client.post(address, {"model": model.pk}).status_code == 403
     control = reverse("judging:control_run", args=[run.public_id])
@@ -160,14 +160,14 @@ def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
 
 def test_a_judge_that_has_answered_everything_is_said_so(client, study, model, run):
     client.force_login(make_user("lead"))
-    page = client.post(reverse("judging:start_run", args=[study.slug]), {"model": model.pk})
+    page = client.post(reverse("judging:start_run", args=[study]), {"model": model.pk})
     assert "nothing left for this judge here" in markup(page)
     assert JudgeRun.objects.count() == 1
 
 
 def test_without_a_served_model_the_page_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
-    page = markup(client.get(reverse("judging:start_run", args=[study.slug])))
+    page = markup(client.get(reverse("judging:start_run", args=[study])))
     assert "No endpoint serves a model yet" in page
     assert "--base-url" in page
 
@@ -204,7 +204,7 @@ def test_a_running_run_without_a_worker_says_so(client, study, model):
 
 def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, run):
     client.force_login(make_user("analyst"))
-    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
+    page = markup(client.get(reverse("judging:judges", args=[study])))
     assert "Spearman" in page
     assert "8 responses" in page
     assert page.count("<svg") >= 3
@@ -214,18 +214,16 @@ def test_the_judges_page_compares_with_people_and_shows_its_data(client, study, 
 
 def test_the_judges_page_without_a_judge_offers_to_ask_one(client, study):
     client.force_login(make_user("lead"))
-    assert reverse("judging:start_run", args=[study.slug]) in markup(
-        client.get(reverse("judging:judges", args=[study.slug]))
-    )
+    assert reverse("judging:start_run", args=[study]) in markup(client.get(reverse("judging:judges", args=[study])))
     client.force_login(make_user("analyst"))
-    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
+    page = markup(client.get(reverse("judging:judges", args=[study])))
     assert "No judge has rated this study yet" in page
-    assert 'class="button" href="' + reverse("judging:start_run", args=[study.slug]) not in page
+    assert 'class="button" href="' + reverse("judging:start_run", args=[study]) not in page
 
 
 def test_the_leaderboard_opens_with_its_answer_and_offers_judges_and_weights(client, study, run):
     client.force_login(make_user("lead"))
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
     page = markup(client.get(address))
     assert re.search(r"model[01] leads with an average of", page)
     assert "scripted checklist judged 8 responses." in page
@@ -239,7 +237,7 @@ def test_the_leaderboard_opens_with_its_answer_and_offers_judges_and_weights(cli
 def test_a_board_weighed_by_simulated_raters_says_so(client, study, run):
     client.force_login(make_user("lead"))
     fit = run_fit(study=study, draws=0)
-    address = reverse("judging:leaderboard", args=[study.benchmark.slug])
+    address = reverse("judging:leaderboard", args=[study.benchmark])
     assert "badge-simulated" not in markup(client.get(address, {"weights": fit.public_id}))
     study.raters.filter(kind=Rater.Kind.PERSON).update(provenance=Rater.Provenance.SIMULATED)
     assert "badge-simulated" in markup(client.get(address, {"weights": fit.public_id}))
@@ -253,17 +251,17 @@ def test_pages_say_where_each_item_is_its_own_cluster(client, study, run):
     for name in ("calibration:weights", "calibration:agreement", "judging:judges"):
         study.policies = {"clusters": "instructions"}
         study.save()
-        assert said not in markup(client.get(reverse(name, args=[study.slug]))), name
+        assert said not in markup(client.get(reverse(name, args=[study]))), name
         study.policies = {"clusters": "items"}
         study.save()
-        assert said in markup(client.get(reverse(name, args=[study.slug]))), name
+        assert said in markup(client.get(reverse(name, args=[study]))), name
 
 
 def test_a_board_without_verdicts_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
-    assert "Not judged yet" in markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
+    assert "Not judged yet" in markup(client.get(reverse("judging:leaderboard", args=[study.benchmark])))
     Benchmark.objects.filter(pk=study.benchmark_id).update(slug="other")
-    assert client.get(reverse("judging:leaderboard", args=["essays-benchmark"])).status_code == 404
+    assert client.get(reverse("judging:leaderboard", args=["lab/essays-benchmark"])).status_code == 404
 
 
 def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, model):
@@ -272,9 +270,9 @@ def test_a_judge_whose_verdicts_were_all_unusable_ranks_nobody(client, study, mo
     work_on(run, chat_for=lambda _model: ScriptedChat(lambda request: "no"))
     assert Assignment.objects.filter(status="unscored").count() == 1
     client.force_login(make_user("lead"))
-    page = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark.slug])))
+    page = markup(client.get(reverse("judging:leaderboard", args=[study.benchmark])))
     assert "Nothing to rank" in page
-    page = markup(client.get(reverse("judging:judges", args=[study.slug])))
+    page = markup(client.get(reverse("judging:judges", args=[study])))
     assert "no usable verdicts" in page or "have not rated any of the same responses" in page
     assert "its 1 answer could not be used" in page and "No judge has rated this study yet" not in page
 
