@@ -33,6 +33,7 @@ import types
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -242,7 +243,8 @@ class Browser:
     """Requests on a kept connection, with cookies; ConnectionError or TimeoutError if there is no answer."""
 
     def __init__(self, port: int) -> None:
-        self.port, self.cookies, self.socket = port, dict[str, str](), None
+        self.port, self.cookies = port, dict[str, str]()
+        self.socket: socket.socket | None = None
 
     def ask(
         self, method: str, path: str, fields: dict[str, str] | None = None, headers: str = ""
@@ -445,10 +447,8 @@ class Faults:
         return True
 
     def plan(self, faults: int, restarts: dict[str, int]) -> list[tuple[str, Callable[[], bool]]]:
-        planned = [
-            (f"{name} restarted", lambda name=name: self.restart(name))
-            for name, n in restarts.items()
-            for _ in range(n)
+        planned: list[tuple[str, Callable[[], bool]]] = [
+            (f"{name} restarted", partial(self.restart, name)) for name, n in restarts.items() for _ in range(n)
         ]
         names = list(self.kinds)
         drawn = self.random.choices(names, [self.kinds[name][0] for name in names], k=faults - len(planned))
@@ -505,10 +505,10 @@ def make_work(raters: int, judged: int, judge: Judge) -> tuple[str, Any, Any]:
     study = make_checklist_study(instructions=60, models=1, slug="rated")
     study.policies = {"overlap": OVERLAP, "reading_pace": {"words": 0}}  # nobody reads as fast as they answer here
     study.save()
-    first = study.tasks.select_related("answer_rubric").first()
+    rubric = study.tasks.all()[0].answer_rubric
     responses = list(Response.objects.filter(tasks_as_a__study=study))
     Task.objects.bulk_create(
-        [Task(study=study, kind="single", key=f"n:{n}", answer_rubric=first.answer_rubric, response_a=responses[n % 60])
+        [Task(study=study, kind="single", key=f"n:{n}", answer_rubric=rubric, response_a=responses[n % 60])
          for n in range(raters * 500)], batch_size=5000,
     )  # fmt: skip
     make_seats(study)
