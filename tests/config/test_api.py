@@ -266,3 +266,11 @@ def test_the_password_is_changed_by_who_knows_it(client, lead):
     assert client.post("/account/password/", {**wrong, "old_password": "plumb line 12"}).status_code == 302
     lead.refresh_from_db()
     assert lead.check_password("another long one 7")
+
+
+def test_the_schema_declares_the_errors_of_every_operation(client, lead):
+    schema = client.get("/api/v1/schema/", **bearer(lead)).json()
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            declared = {"400", "401", "403", "404", "406", "409", "413", "429", "503"}
+            assert declared <= set(operation["responses"]), (path, method)
