@@ -187,14 +187,21 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["accounts.api.access.ReadsResults"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "accounts.api.schema.ScopedSchema",
 }
+# Days after which an API token expires unless its owner chooses otherwise, and the most that they may choose.
+TOKEN_DAYS_MOST = environment.integer("PLUMBLINE_TOKEN_DAYS_MOST", default=365, minimum=1)
+TOKEN_DAYS = environment.integer("PLUMBLINE_TOKEN_DAYS", default=min(90, TOKEN_DAYS_MOST), minimum=1)
+if TOKEN_DAYS > TOKEN_DAYS_MOST:
+    raise ImproperlyConfigured(
+        f"PLUMBLINE_TOKEN_DAYS={TOKEN_DAYS} exceeds PLUMBLINE_TOKEN_DAYS_MOST={TOKEN_DAYS_MOST}; lower the first or "
+        "raise the second."
+    )
 SPECTACULAR_SETTINGS = {
     "TITLE": "Plumbline",
     "DESCRIPTION": "Studies, answers, fits, runs and leaderboards for programs.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["accounts.api.access.ReadsResults"],
 }
 
 STATIC_URL = "static/"

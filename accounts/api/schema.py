@@ -1,0 +1,54 @@
+"""What the OpenAPI schema says of every address: the scope that it needs, and the errors with which it may answer."""
+
+from typing import Any, Literal
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from accounts.api.access import ReadsResults
+from accounts.models import ApiToken
+
+ERRORS = {
+    "400": "The request cannot be read or carried out.",
+    "401": "The token is missing, unknown, revoked or expired.",
+    "403": "The token lacks the scope of this address, or its owner the role.",
+    "404": "Your workspaces have nothing of this name.",
+    "503": "The database is busy or away; repeat the request after Retry-After seconds.",
+}
+SENTENCE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "accounts.api.access.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        scopes = "; ".join(f"`{value}`: {str(label).partition(': ')[2]}" for value, label in ApiToken.Scope.choices)
+        return {"type": "http", "scheme": "bearer", "description": f"An API token. Scopes of tokens: {scopes}."}
+
+
+class ScopedSchema(AutoSchema):
+    """A schema in which every operation states its scope, as a sentence and as `x-scope` (and `x-scope-by-verb`)."""
+
+    def get_description(self) -> str:  # type: ignore[override]
+        need = self._need()
+        words = [f"`{need.scope}`", *(f"`{scope}` to {verb}" for verb, scope in need.by_verb.items())]
+        return f"{super().get_description()}\n\nNeeds a token with the scope {', or '.join(words)}."
+
+    def get_extensions(self) -> dict[str, Any]:
+        need = self._need()
+        return {
+            **super().get_extensions(),
+            "x-scope": need.scope and str(need.scope),
+            **({"x-scope-by-verb": {verb: str(one) for verb, one in need.by_verb.items()}} if need.by_verb else {}),
+        }
+
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
+        errors = {
+            status: {"description": what, "content": {"application/json": {"schema": SENTENCE}}}
+            for status, what in ERRORS.items()
+        }
+        return {**errors, **super()._get_response_bodies(direction)}
+
+    def _need(self) -> ReadsResults:
+        return next(one for one in self.view.get_permissions() if isinstance(one, ReadsResults))
