@@ -30,7 +30,7 @@ LINKED = re.compile("(tcp|udp|sctp)://")
 
 SHORTEST_SECRET = 40
 FEWEST_CHARACTERS = 8
-EXAMPLE_SECRET = "replace-this"
+EXAMPLE_SECRET = "replace-this"  # nosec B105 # refused
 """What the example of a secret in docs/operations.md begins with."""
 PUBLIC_SECRETS = {
     EXAMPLE_SECRET: "it is the example of the documentation",
