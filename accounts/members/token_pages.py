@@ -60,12 +60,10 @@ def tokens(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         _token, secret = issue_token(user=user, clock=timezone.now, **form.cleaned_data)
         form = TokenForm(user)
-    names = dict(ApiToken.Scope.choices)
-    listed = user.api_tokens.filter(revoked_at=None).select_related("workspace")
     context = {
         "form": form,
         "secret": secret,
-        "tokens": [(token, [names.get(scope, scope) for scope in token.scopes]) for token in listed],
+        "tokens": user.api_tokens.filter(revoked_at=None).select_related("workspace"),
         "now": timezone.now(),
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
