@@ -19,7 +19,7 @@ export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
 .PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm lint format types \
-	imports migrations translations check bench lock clean
+	imports migrations translations security audit check bench lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -96,7 +96,14 @@ migrations: install-test
 translations: install-test  ## every string is translated and compiled (needs gettext to extract)
 	$(RUN) tests/translations.py
 
-check: lint types imports migrations translations  ## everything but the tests
+security: install-test  ## insecure code, found by bandit (settings in pyproject.toml)
+	@$(VENV)/bin/bandit --quiet --configfile pyproject.toml --recursive accounts annotation calibration config core generation \
+		judging manage.py 2> >(grep -v "nosec encountered" >&2)
+
+audit: install-test  ## known vulnerabilities of the locked packages, where a service that lists them can be reached
+	@$(RUN) tests/audit.py
+
+check: lint types imports migrations translations security audit  ## everything but the tests
 
 bench: install-test  ## one benchmark: make bench NAME=calibration
 	@test -f "tests/benchmarks/$(NAME).py" || { echo "There is no benchmark '$(NAME)'; there are: $(notdir $(basename $(wildcard tests/benchmarks/*.py)))"; exit 2; }

@@ -1,9 +1,14 @@
+from typing import Any
+
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.tokens import revoke_all_tokens
 from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
 
 RESERVED = frozenset({"benchmarks", "instructions", "leaderboards", "library", "runs", "studies", "watches"})
@@ -21,11 +26,20 @@ class OwnMembershipInline(admin.TabularInline):  # type: ignore[type-arg]
     extra = 0
 
 
+class GivenPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """A new password given by an administrator, which revokes the account's tokens as every given password does."""
+
+    def save(self, commit: bool = True) -> Any:
+        revoke_all_tokens(self.user, clock=timezone.now)
+        return super().save(commit)
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     """Users with their workspaces; Django's own form changes passwords."""
 
     inlines = [OwnMembershipInline]
+    change_password_form = GivenPasswordForm
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
     readonly_fields = ["public_id", "made_in", "password_given", "demonstration"]
     fieldsets = [
@@ -90,13 +104,13 @@ class EventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """API tokens, which can be read and revoked here; their owners create them on their account page."""
+    """API tokens, which can be read and revoked here; their owners create them on the page API tokens."""
 
-    list_display = ["name", "user", "may_change", "created_at", "used_at", "revoked_at"]
-    list_select_related = ["user"]
+    list_display = ["name", "user", "workspace", "scopes", "expires_at", "used_at", "revoked_at"]
+    list_select_related = ["user", "workspace"]
     search_fields = ["name", "user__username"]
-    fields = ["public_id", "user", "name", "may_change", "created_at", "used_at", "revoked_at"]
-    readonly_fields = ["public_id", "user", "name", "may_change", "created_at", "used_at"]
+    readonly_fields = ["public_id", "user", "name", "workspace", "scopes", "created_at", "expires_at", "used_at"]
+    fields = [*readonly_fields, "revoked_at"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -15,6 +15,8 @@ class User(AbstractUser):
     """Whether somebody else generated the password and handed it out, and the owner has not chosen another since."""
     demonstration = models.BooleanField(default=False)
     """Whether the demo command created the account, with a public password; refused in production."""
+    limited_to: int | None = None
+    """No column: the only workspace in which a request may act for the user, where its token is for one workspace."""
 
     def __str__(self) -> str:
         return self.get_full_name() or self.username
@@ -96,12 +98,24 @@ class SignInAttempt(models.Model):
 class ApiToken(models.Model):
     """A token with which a program acts as its owner under /api/v1/. Only a digest of the token is stored."""
 
+    class Scope(models.TextChoices):
+        """What a token may be used for; every address of the API needs one of them (docs/api.md)."""
+
+        READ = "read", _("Read: library, studies, fits, reports, judges, runs, leaderboards")
+        RATINGS = "ratings", _("Rating data: every single answer, and the export of a study")
+        CHANGE = "change", _("Change: pause and cancel runs")
+        RUN = "run", _("Run: start and resume runs, which may cost money")
+
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
-    may_change = models.BooleanField(default=False)
+    scopes = models.JSONField(default=list)
+    """Values of Scope."""
+    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="api_tokens")
+    """The only workspace that the token gives access to; None stands for all in which its owner may read results."""
     created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

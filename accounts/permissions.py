@@ -1,6 +1,6 @@
 """Permissions. Roles are per workspace; owners, leads and analysts may read results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Protocol
 
@@ -17,12 +17,18 @@ READING = (*LEADING, Membership.Role.ANALYST)
 
 def workspaces_led_by(user: User) -> QuerySet[Workspace]:
     """Return the workspaces in which the user may change studies and start runs."""
-    return Workspace.objects.filter(memberships__user=user, memberships__role__in=LEADING).distinct()
+    return _workspaces_of(user, LEADING)
 
 
 def workspaces_read_by(user: User) -> QuerySet[Workspace]:
     """Return the workspaces whose results the user may read."""
-    return Workspace.objects.filter(memberships__user=user, memberships__role__in=READING).distinct()
+    return _workspaces_of(user, READING)
+
+
+def _workspaces_of(user: User, roles: Sequence[str]) -> QuerySet[Workspace]:
+    """Return the user's workspaces in these roles; for a request whose token is for one workspace, at most that one."""
+    found = Workspace.objects.filter(memberships__user=user, memberships__role__in=roles).distinct()
+    return found if user.limited_to is None else found.filter(pk=user.limited_to)
 
 
 class OfWorkspace(Protocol):
@@ -43,7 +49,7 @@ def roles_of(user: User) -> frozenset[str]:
 
 
 def leads_somewhere(user: User) -> bool:
-    return Membership.objects.filter(user=user, role__in=READING).exists()
+    return workspaces_read_by(user).exists()
 
 
 def results_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

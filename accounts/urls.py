@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from accounts.members import account_pages, invitation_pages, pages as member_pages
+from accounts.members import account_pages, invitation_pages, pages as member_pages, token_pages
 from accounts.sign_in import pages as sign_in_pages
 
 app_name = "accounts"
@@ -10,7 +10,8 @@ urlpatterns = [
     # account/
     path("account/", account_pages.account, name="account"),
     path("account/password/", account_pages.change_password, name="change_password"),
-    path("account/tokens/<str:public_id>/revoke/", account_pages.revoke, name="revoke_token"),
+    path("account/tokens/", token_pages.tokens, name="tokens"),
+    path("account/tokens/<str:public_id>/revoke/", token_pages.revoke, name="revoke_token"),
     # invitation/
     path("invitation/<str:token>/", invitation_pages.invitation, name="invitation"),
     # people/

@@ -9,6 +9,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
+from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
 from annotation.models import Assignment, Rater, Score, Study
 from annotation.monitoring.progress import study_rows
@@ -101,6 +102,7 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=StudySerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def studies(request: Request) -> ApiResponse:
     """List the studies of the workspaces whose results you may read."""
     return paged(request, studies_read_by(asking(request)), StudySerializer)
@@ -108,6 +110,7 @@ def studies(request: Request) -> ApiResponse:
 
 @extend_schema(responses=StudyStateSerializer)
 @api_view(["GET"])
+@needs(Scope.READ)
 def study(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return one study and its progress, counted from its rows."""
     found = study_to_read(request, workspace, slug)
@@ -134,6 +137,7 @@ def study(request: Request, workspace: str, slug: str) -> ApiResponse:
     responses=ScoreSerializer(many=True),
 )
 @api_view(["GET"])
+@needs(Scope.RATINGS)
 def scores(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return every answer of a study. Raters have opaque ids; of a changed answer only the last version is returned.
 

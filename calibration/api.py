@@ -10,6 +10,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
+from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
 from annotation.api import study_to_read
@@ -52,6 +53,7 @@ class ReportSerializer(serializers.Serializer[object]):
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=FitSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def fits(request: Request) -> ApiResponse:
     """List fitted and published weights of the workspaces whose results you may read."""
     return paged(request, _readable(request).select_related("workspace", "study", "benchmark"), FitSerializer)
@@ -59,6 +61,7 @@ def fits(request: Request) -> ApiResponse:
 
 @extend_schema(responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
+@needs(Scope.READ)
 def fit(request: Request, public_id: str) -> ApiResponse:
     """Show one fit: its weights by category, with their certificate if they were fitted here."""
     found = visible_or_404(
@@ -72,6 +75,7 @@ def fit(request: Request, public_id: str) -> ApiResponse:
 
 @extend_schema(responses=ReportSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
     """List the reports of a study as it is now: those that its pages have computed and show."""
     found = current_reports(study_to_read(request, workspace, slug))

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
+from accounts.api.access import Scope, needing
 from annotation import api as annotation
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -11,7 +12,7 @@ from judging import api as judging
 
 app_name = "api"
 urlpatterns = [
-    path("schema/", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[needing(Scope.READ)]), name="schema"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),

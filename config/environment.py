@@ -2,7 +2,9 @@
 
 import ipaddress
 import os
+import re
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TypeVar
@@ -19,10 +21,62 @@ T = TypeVar("T")
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
 
+OPENING = "PLUMBLINE_"
+NAMES = re.compile(rf"[\"']({OPENING}[A-Z0-9_]+)[\"']")
+INJECTED = re.compile(rf"{OPENING}(PORT\w*|(\w+_)?SERVICE_HOST|(\w+_)?SERVICE_PORT\w*|\w+_PORT_\d+_(TCP|UDP|SCTP)\w*)")
+"""Variables that Kubernetes and container links set for a service or container whose name begins with "plumbline"."""
+LINKED = re.compile("(tcp|udp|sctp)://")
+"""The value of such a variable, called ..._PORT."""
+
+SHORTEST_SECRET = 40
+FEWEST_CHARACTERS = 8
+EXAMPLE_SECRET = "replace-this"  # nosec B105 # refused
+"""What the example of a secret in docs/operations.md begins with."""
+PUBLIC_SECRETS = {
+    EXAMPLE_SECRET: "it is the example of the documentation",
+    "django-insecure-": "it is the key of a new Django project",
+    "for-one-machine-only-": "it is the key of local mode, which everybody knows",
+}
+"""Beginnings of secrets that others know, with the reason for which they are refused."""
+
+_read: set[str] = set()
+"""The variables that were read so far."""
+
 
 def text(name: str, default: str = "") -> str:
     """Return the value without surrounding spaces."""
+    _read.add(name)
     return os.environ.get(name, default).strip()
+
+
+def secret(name: str, *, default: str = "") -> str:
+    """Return a secret that cannot be guessed, or the default if none is set."""
+    word = text(name)
+    if default and not word:
+        return default
+    reasons = [reason for opening, reason in PUBLIC_SECRETS.items() if word.lower().startswith(opening)]
+    if len(word) < SHORTEST_SECRET:
+        reasons.append(f"it has fewer than {SHORTEST_SECRET} characters")
+    elif len(set(word)) < FEWEST_CHARACTERS:
+        reasons.append(f"it has fewer than {FEWEST_CHARACTERS} different characters")
+    elif word in (word + word)[1:-1]:
+        reasons.append("it repeats itself")
+    if reasons:
+        remedy = 'set it to what python3 -c "import secrets; print(secrets.token_urlsafe(50))" prints'
+        raise ImproperlyConfigured(f"{name} is invalid: {reasons[0]}; {remedy}.")
+    return word
+
+
+def refuse_unknown(settings: Path) -> None:
+    """Raise ImproperlyConfigured if a variable of Plumbline is set that the file of the settings does not read."""
+    # A variable that is read in one mode only, or only beside another one, is known in all modes.
+    known = _read | set(NAMES.findall(settings.read_text(encoding="utf-8")))
+    for name, value in sorted(os.environ.items()):
+        if not name.upper().startswith(OPENING) or name in known or INJECTED.fullmatch(name) or LINKED.match(value):
+            continue
+        near = get_close_matches(name.upper(), sorted(known), 1)
+        guess = f"did you mean {near[0]}?" if near else "remove it."
+        raise ImproperlyConfigured(f"There is no setting {name}; {guess} docs/operations.md lists all settings.")
 
 
 def boolean(name: str, *, default: bool) -> bool:

@@ -1,5 +1,6 @@
 """Settings, read once from environment variables, which docs/operations.md lists."""
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 from config import environment
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
+# What Plumbline writes holds answers and identities: files are made with mode 0600 and folders with 0700.
+os.umask(0o077)
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 MODE = environment.choice("PLUMBLINE_MODE", default="local", options=("local", "production"))
 LOCAL = MODE == "local"
@@ -18,11 +22,7 @@ DEBUG = environment.boolean("PLUMBLINE_DEBUG", default=False)
 DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
 
 LOCAL_KEY = "for-one-machine-only-" + "0" * 40
-SECRET_KEY = environment.text("PLUMBLINE_SECRET_KEY", LOCAL_KEY if LOCAL else "")
-if len(SECRET_KEY) < 40 or (not LOCAL and SECRET_KEY == LOCAL_KEY):
-    raise ImproperlyConfigured(
-        "PLUMBLINE_SECRET_KEY is invalid; in production, set it to a secret of at least 40 characters."
-    )
+SECRET_KEY = environment.secret("PLUMBLINE_SECRET_KEY", default=LOCAL_KEY if LOCAL else "")
 ALLOWED_HOSTS = environment.words(
     "PLUMBLINE_ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]") if LOCAL else ()
 )
@@ -31,7 +31,8 @@ if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
 # A file, kept up to date by the operator, with the public keys (JWKS) that verify Prolific's signed study links.
 PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
-# X-Forwarded-For is believed only from these proxies; "unix" stands for a proxy that connects through a socket file.
+# X-Forwarded-For and X-Forwarded-Proto are believed only from these proxies; "unix" stands for one that connects through a
+# socket file.
 TRUSTED_PROXIES = environment.networks("PLUMBLINE_TRUSTED_PROXIES", other=("unix",))
 
 # BIND is the address on which the web server listens. `manage.py serve` sets the variable for the processes that it starts.
@@ -69,6 +70,7 @@ INSTALLED_APPS = [
     "judging",
 ]
 MIDDLEWARE = [
+    "accounts.sign_in.forwarded_scheme.ForwardedSchemeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -187,18 +189,27 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["accounts.api.access.ReadsResults"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "accounts.api.schema.ScopedSchema",
 }
+# Days after which an API token expires unless its owner chooses otherwise, and the most that they may choose.
+TOKEN_DAYS_MOST = environment.integer("PLUMBLINE_TOKEN_DAYS_MOST", default=365, minimum=1)
+TOKEN_DAYS = environment.integer("PLUMBLINE_TOKEN_DAYS", default=min(90, TOKEN_DAYS_MOST), minimum=1)
+if TOKEN_DAYS > TOKEN_DAYS_MOST:
+    raise ImproperlyConfigured(
+        f"PLUMBLINE_TOKEN_DAYS={TOKEN_DAYS} exceeds PLUMBLINE_TOKEN_DAYS_MOST={TOKEN_DAYS_MOST}; lower the first or "
+        "raise the second."
+    )
 SPECTACULAR_SETTINGS = {
     "TITLE": "Plumbline",
     "DESCRIPTION": "Studies, answers, fits, runs and leaderboards for programs.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["accounts.api.access.ReadsResults"],
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "accounts.api.schema.declare_errors",
-    ],
+    "ENUM_NAME_OVERRIDES": {
+        "StudyKind": "annotation.models.Study.Kind",
+        "ResponseKind": "generation.models.Response.Kind",
+        "FitKind": "calibration.models.Fit.Kind",
+        "RaterKind": "annotation.models.Rater.Kind",
+    },
 }
 
 STATIC_URL = "static/"
@@ -208,7 +219,11 @@ WHITENOISE_USE_FINDERS = LOCAL
 if not LOCAL:
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+        # Static files are public: a proxy that runs as another user may serve them.
+        "staticfiles": {
+            "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage",
+            "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+        },
     }
 
 CONTENT_SECURITY_POLICY = {
@@ -234,8 +249,16 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not LOCAL
-SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default=False)
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else None
+SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default=not LOCAL)
+# A load balancer asks for the health of one process, without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
+# ForwardedSchemeMiddleware sets this, for listed proxies only; it is no header, so no client can send it.
+SECURE_PROXY_SSL_HEADER = ("plumbline.scheme", "https")
+# An hour at first: browsers refuse HTTP for this long, also if HTTPS breaks in the meantime.
+SECURE_HSTS_SECONDS = environment.integer("PLUMBLINE_HSTS_SECONDS", default=0 if LOCAL else 3600)
+# W005 and W021 ask for HSTS on all subdomains and in the list that browsers ship. Both bind hosts beside Plumbline, and
+# leaving the list takes months: that is for the owner of the domain to decide, who can add both at the proxy.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 LOG_LEVEL = environment.choice(
     "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")
@@ -246,3 +269,5 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL.upper()},
 }
+
+environment.refuse_unknown(Path(__file__))

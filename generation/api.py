@@ -8,6 +8,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
+from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
 from generation.library.access import benchmark_read_by, benchmarks_read_by
@@ -68,6 +69,7 @@ class ResponseSerializer(serializers.ModelSerializer[Response]):
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=BenchmarkSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def benchmarks(request: Request) -> ApiResponse:
     """Benchmarks of the workspaces whose results you may read."""
     found = benchmarks_read_by(asking(request))
@@ -76,6 +78,7 @@ def benchmarks(request: Request) -> ApiResponse:
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=InstructionSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def instructions(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The instructions of a benchmark."""
     rows = benchmark_to_read(request, workspace, slug).instructions.select_related("category")
@@ -87,6 +90,7 @@ def instructions(request: Request, workspace: str, slug: str) -> ApiResponse:
     responses=ResponseSerializer(many=True),
 )
 @api_view(["GET"])
+@needs(Scope.READ)
 def responses(request: Request, workspace: str, slug: str) -> ApiResponse:
     """What models answered to a benchmark's instructions, with human references and degraded controls."""
     rows = Response.objects.to_read().filter(instruction__benchmark=benchmark_to_read(request, workspace, slug))
@@ -97,6 +101,7 @@ def responses(request: Request, workspace: str, slug: str) -> ApiResponse:
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=ModelSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def models(request: Request) -> ApiResponse:
     """Models of the workspaces whose results you may read."""
     found = LanguageModel.objects.filter(workspace__in=workspaces_read_by(asking(request)))

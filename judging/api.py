@@ -13,6 +13,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
+from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
@@ -107,6 +108,7 @@ class RunStateSerializer(RunSerializer):
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=JudgeSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def judges(request: Request) -> ApiResponse:
     """The judges of the workspaces whose results you may read."""
     found = Judge.objects.filter(workspace__in=workspaces_read_by(asking(request)))
@@ -115,6 +117,7 @@ def judges(request: Request) -> ApiResponse:
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=RunSerializer(many=True))
 @api_view(["GET"])
+@needs(Scope.READ)
 def runs(request: Request) -> ApiResponse:
     """The judge runs, in the order in which they were created."""
     return paged(
@@ -124,6 +127,7 @@ def runs(request: Request) -> ApiResponse:
 
 @extend_schema(responses=RunStateSerializer)
 @api_view(["GET"])
+@needs(Scope.READ)
 def run(request: Request, public_id: str) -> ApiResponse:
     """One run: its progress, its cost and its parts."""
     return ApiResponse(_state(_run_to_read(request, public_id)))
@@ -135,6 +139,7 @@ def run(request: Request, public_id: str) -> ApiResponse:
     parameters=[OpenApiParameter("verb", str, "path", enum=["start", "pause", "cancel"])],
 )
 @api_view(["POST"])
+@needs(Scope.CHANGE, start=Scope.RUN)
 def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it."""
     user = asking(request)
@@ -165,6 +170,7 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     responses=OpenApiTypes.OBJECT,
 )
 @api_view(["GET"])
+@needs(Scope.READ)
 def board(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`."""
     asked = request.query_params
@@ -182,6 +188,7 @@ def board(request: Request, workspace: str, slug: str) -> ApiResponse:
 
 @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
 @api_view(["GET"])
+@needs(Scope.RATINGS)
 def export(request: Request, workspace: str, slug: str) -> FileResponse:
     """A study as one file from which `manage.py recompute` recomputes every number on its pages."""
     study = study_to_read(request, workspace, slug)

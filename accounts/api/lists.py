@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -16,14 +15,6 @@ class Unusable(exceptions.APIException):
 
     status_code = 400
     default_code = "unusable"
-
-
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    target_class = "accounts.api.access.TokenAuthentication"
-    name = "token"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer"}
 
 
 class Pages(CursorPagination):

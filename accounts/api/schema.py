@@ -1,27 +1,58 @@
-"""What the API's schema says of every operation alike: the errors with which it may answer."""
+"""What the OpenAPI schema says of every address: the scope that it needs, and the errors with which it may answer."""
 
-from typing import Any
+from typing import Any, Literal
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from accounts.api.access import ReadsResults
+from accounts.models import ApiToken
 
 ERRORS = {
-    "400": "The request cannot be read, or a value in it is not allowed.",
-    "401": "The token is missing, unknown, expired or revoked.",
-    "403": "The owner of the token may not do this, or the token was not made for it.",
-    "404": "There is no such object in your workspaces.",
+    "400": "The request cannot be read or carried out.",
+    "401": "The token is missing, unknown, revoked or expired.",
+    "403": "The token lacks the scope of this address, or its owner the role.",
+    "404": "Your workspaces have nothing of this name.",
     "406": "The address does not answer in the media type that was asked for.",
-    "409": "The object is in a state in which this is not possible, or the address names several objects.",
+    "409": "The state of the object does not allow this, or an address without a workspace fits several objects.",
     "413": "The request is larger than the server accepts.",
-    "429": "There were too many requests; Retry-After says when to send this again.",
-    "503": "The database is busy or not available; Retry-After says when to send this again.",
+    "429": "There were too many requests; repeat the request after Retry-After seconds.",
+    "503": "The database is busy or away; repeat the request after Retry-After seconds.",
 }
+SENTENCE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
 
 
-def declare_errors(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Declare the errors of every operation, each of which holds one sentence in `detail` (a hook of drf-spectacular)."""
-    schemas = result.setdefault("components", {}).setdefault("schemas", {})
-    schemas["Error"] = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    for operations in result["paths"].values():
-        for operation in operations.values():
-            for status, description in ERRORS.items():
-                operation["responses"].setdefault(status, {"description": description, "content": content})
-    return result
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "accounts.api.access.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        scopes = "; ".join(f"`{value}`: {str(label).partition(': ')[2]}" for value, label in ApiToken.Scope.choices)
+        return {"type": "http", "scheme": "bearer", "description": f"An API token. Scopes of tokens: {scopes}."}
+
+
+class ScopedSchema(AutoSchema):
+    """A schema in which every operation states its scope, as a sentence and as `x-scope` (and `x-scope-by-verb`)."""
+
+    def get_description(self) -> str:  # type: ignore[override]
+        need = self._need()
+        words = [f"`{need.scope}`", *(f"`{scope}` to {verb}" for verb, scope in need.by_verb.items())]
+        return f"{super().get_description()}\n\nNeeds a token with the scope {', or '.join(words)}."
+
+    def get_extensions(self) -> dict[str, Any]:
+        need = self._need()
+        return {
+            **super().get_extensions(),
+            "x-scope": need.scope and str(need.scope),
+            **({"x-scope-by-verb": {verb: str(one) for verb, one in need.by_verb.items()}} if need.by_verb else {}),
+        }
+
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
+        errors = {
+            status: {"description": what, "content": {"application/json": {"schema": SENTENCE}}}
+            for status, what in ERRORS.items()
+        }
+        return {**errors, **super()._get_response_bodies(direction)}
+
+    def _need(self) -> ReadsResults:
+        return next(one for one in self.view.get_permissions() if isinstance(one, ReadsResults))

@@ -1,76 +1,68 @@
-"""The account page: one's password, and the tokens with which one's programs use the API."""
+"""The account page and one's password."""
 
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import PasswordChangeView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.urls import reverse_lazy
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_safe
 
-from accounts.api.tokens import issue_token, revoke_token
+from accounts.api.tokens import valid_tokens
 from accounts.members.changes import own_password_chosen
 from accounts.models import User
-from accounts.permissions import leads_somewhere
 
 
-class TokenForm(forms.Form):
-    name = forms.CharField(
-        label=gettext_lazy("What is it for?"),
-        max_length=100,
-        help_text=gettext_lazy("A name that helps you tell tokens apart, such as the script that uses this one."),
+class PasswordForm(PasswordChangeForm):
+    """A new password, with the offer to revoke the tokens that were created under the old one, if there are any."""
+
+    revoke_tokens = forms.BooleanField(
+        label=gettext_lazy("Also revoke my API tokens"),
+        help_text=gettext_lazy(
+            "Leave this ticked if somebody else may know your password. Programs need new tokens then."
+        ),
+        required=False,
+        initial=True,
     )
-    may_change = forms.BooleanField(
-        label=gettext_lazy("Allow changes, such as pausing and resuming runs"), required=False
-    )
+
+    def __init__(self, user: User, *args: Any, **options: Any) -> None:
+        super().__init__(user, *args, **options)
+        if user.password_given or not valid_tokens(user, clock=timezone.now).exists():
+            del self.fields["revoke_tokens"]
 
 
 @never_cache
 @login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """List the user's tokens; the secret of a new token is shown once, in the response that creates it."""
     user = cast(User, request.user)
-    may_have = leads_somewhere(user)
-    form, secret = TokenForm(request.POST or None), ""
-    if request.method == "POST" and may_have and form.is_valid():
-        _token, secret = issue_token(user=user, **form.cleaned_data)
-        form = TokenForm()
-    context = {
-        "form": form,
-        "secret": secret,
-        "may_have_tokens": may_have,
-        "tokens": user.api_tokens.filter(revoked_at=None),
-        "memberships": user.memberships.select_related("workspace").order_by("workspace__slug"),
-    }
-    status = 422 if form.errors else 200
-    return render(request, "accounts/account.html", context, status=status)
-
-
-@login_required
-@require_POST
-def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Revoke one of the user's own tokens."""
-    token = get_object_or_404(cast(User, request.user).api_tokens, public_id=public_id)
-    revoke_token(token=token, clock=timezone.now)
-    messages.success(request, _("The token %(name)s has been revoked.") % {"name": token.name})
-    return redirect("accounts:account")
+    memberships = user.memberships.select_related("workspace").order_by("workspace__slug")
+    return render(request, "accounts/account.html", {"memberships": memberships})
 
 
 class PasswordPage(PasswordChangeView):
     template_name = "accounts/password.html"
+    form_class = PasswordForm
     success_url = reverse_lazy("accounts:account")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, _("Your password has been changed."))
-        response = super().form_valid(form)
-        own_password_chosen(cast(User, self.request.user))
+        with transaction.atomic():
+            response = super().form_valid(form)
+            given = form.cleaned_data.get("revoke_tokens", False)
+            revoked = own_password_chosen(cast(User, self.request.user), revoke_tokens=given)
+        sentence = _("Your password has been changed.")
+        if revoked:
+            tokens = ngettext("%(n)s API token has been revoked.", "%(n)s API tokens have been revoked.", revoked)
+            sentence = f"{sentence} {tokens % {'n': revoked}}"
+        messages.success(self.request, sentence)
         return response
 
 

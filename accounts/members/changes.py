@@ -61,7 +61,7 @@ def add_person(*, workspace: Workspace, username: str, role: str) -> tuple[User,
     username = User.normalize_username(username)
     with transaction.atomic():
         user = User.objects.filter(username=username).first()
-        password = ""
+        password = ""  # nosec B105 # nothing is handed out
         if user is None:
             password = drawn_password()
             user = User.objects.create_user(username, password=password, made_in=workspace, password_given=True)
@@ -162,14 +162,15 @@ def change_role(*, membership: Membership, role: str, by: User | None) -> None:
 def remove_person(*, membership: Membership, by: User | None) -> None:
     """End the membership; the account and all answers remain. Raises PeopleRefused as change_role does.
 
-    If the person belongs to no workspace any more, revoke their tokens, so that a later role does not revive them.
+    Revoke their tokens for this workspace, and all of them if they belong to no other one, so that a later role does not
+    revive them.
     """
     with transaction.atomic():
         locked = _locked(membership, by)
         _keep_an_owner(locked)
         locked.delete()
-        if not locked.user.memberships.exists():
-            revoke_all_tokens(locked.user, clock=timezone.now)
+        remains = locked.user.memberships.exists()
+        revoke_all_tokens(locked.user, clock=timezone.now, workspace=locked.workspace if remains else None)
         log(locked.workspace, by, "person removed", locked.user, before={"role": locked.role})
 
 
@@ -226,11 +227,14 @@ def _tied_elsewhere(users: set[int], workspace: Workspace) -> set[int]:
     return tied
 
 
-def own_password_chosen(user: User) -> None:
-    """Record that the user has chosen a password; revoke tokens created under the password that was handed out."""
+def own_password_chosen(user: User, *, revoke_tokens: bool = False) -> int:
+    """Record that the user has chosen a password; return how many tokens were revoked.
+
+    Tokens that were created under a password that somebody handed out are always revoked.
+    """
     with transaction.atomic():
-        if User.objects.filter(pk=user.pk, password_given=True).update(password_given=False):
-            revoke_all_tokens(user, clock=timezone.now)
+        given = User.objects.filter(pk=user.pk, password_given=True).update(password_given=False)
+        return revoke_all_tokens(user, clock=timezone.now) if given or revoke_tokens else 0
 
 
 def drawn_password() -> str:

@@ -32,6 +32,11 @@ def _is_proxy(address: Address | None) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
+def from_listed_proxy(request: HttpRequest) -> bool:
+    """Return whether the connection comes from a proxy that the operator lists."""
+    return _is_proxy(_parsed(str(request.META.get("REMOTE_ADDR", ""))))
+
+
 def client_address(request: HttpRequest) -> str:
     """Return the visitor's IPv4 address, the /64 network of an IPv6 address, or "" if it is unknown.
 

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.sign_in.limit import TooManyAttempts, begin_attempt, forget_attempts, visitor_of
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared
 
-DEMONSTRATION_PASSWORD = "plumb line demo"
+DEMONSTRATION_PASSWORD = "plumb line demo"  # nosec B105 # public, and refused in production
 """The public password of the accounts that the demo command creates."""
 SIGN_IN_REFUSED = "sign_in_refused"
 """The attribute of a request that records that there were too many attempts to sign in."""

@@ -41,7 +41,7 @@ _SECONDS = f"""
     FROM annotation_task t
     JOIN generation_response a ON a.id = t.response_a_id
     LEFT JOIN generation_response b ON b.id = t.response_b_id
-    WHERE t.id = annotation_seat.task_id"""
+    WHERE t.id = annotation_seat.task_id"""  # nosec B608 # constants of our own
 _TAKE = """
     UPDATE annotation_seat SET state = 'held', holder_id = %(rater)s, leased_until = {until}
     WHERE id = (

@@ -162,8 +162,9 @@ class Policies:
     @classmethod
     def _read(cls, study: Study) -> Self:
         reader = _Reader(study)
+        usual = {"of": 10, "pass": 9}  # nosec B105 # a number of answers
         qualification = reader.numbers(
-            "qualification", {"of": 10, "pass": 9}, BAD_QUALIFICATION, lambda rule: 1 <= rule["pass"] <= rule["of"]
+            "qualification", usual, BAD_QUALIFICATION, lambda rule: 1 <= rule["pass"] <= rule["of"]
         )
         pausing = reader.numbers(
             "checks", {"window": 10, "failed": 3}, BAD_CHECKS, lambda rule: 1 <= rule["failed"] <= rule["window"]

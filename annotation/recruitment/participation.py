@@ -97,7 +97,7 @@ def browser_secret(request: HttpRequest) -> str:
     return str(kept)
 
 
-def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:
+def keep_secret(response: HttpResponse, secret: str = "") -> HttpResponse:  # nosec B107 # a new one is drawn
     """Store a secret in the browser, a new one if none is given; it identifies nobody by name."""
     _set_names(response, BROWSER_COOKIE, secret or secrets.token_urlsafe(24), COOKIE_SECONDS)
     return response

@@ -1,6 +1,5 @@
 """The files of a result page: tables as CSV, JSON and LaTeX, and the whole page as JSON."""
 
-import csv
 import io
 import json
 from collections.abc import Callable, Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from calibration.reports.codec import plain
 from calibration.web.blocks import Block, ResultPage, Table
+from core.tables.formula_cells import CsvWriter
 
 LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
@@ -24,10 +24,10 @@ LATEX_SIGNS = {
 def as_csv(table: Table) -> str:
     """Return every row with every digit. Text that a spreadsheet would run as a formula gets an apostrophe."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([column.label for column in table.columns])
+    writer = CsvWriter(out)
+    writer.writerow(column.label for column in table.columns)
     for row in table.rows:
-        writer.writerow(["" if value is None else _harmless(value) for value in row])
+        writer.writerow(row)
     return "\ufeff" + out.getvalue()
 
 
@@ -97,7 +97,3 @@ def _latex_row(cells: list[str]) -> str:
     return (
         " & ".join("".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(cell.split())) for cell in cells) + r" \\"
     )
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value[:1] else value

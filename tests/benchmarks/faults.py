@@ -529,10 +529,7 @@ def make_work(raters: int, judged: int, judge: Judge) -> tuple[str, Any, Any]:
     start_run(run, clock=timezone.now)
     for _ in range(4):
         JUDGING.hand_over(run)
-    try:
-        begin = reverse("annotation:start", args=[study.workspace.slug, study.slug])
-    except Exception:
-        begin = reverse("annotation:start", args=[study.slug])
+    begin = reverse("annotation:start", args=[study])
     return begin, study, run
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUNS = 7
-PORT = int(os.environ.get("PLUMBLINE_BENCHMARK_PORT", "8765"))
-CHROMIUM = os.environ.get("PLUMBLINE_CHROMIUM", "/usr/bin/chromium")
+PORT = int(os.environ.get("BENCHMARK_PORT", "8765"))
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SENTENCE = "the river carries sand and silt past the old harbour while people walk along its banks every morning"
 WORDS = SENTENCE.split()
 

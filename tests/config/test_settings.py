@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SECRET = "kD93-xY_27qLmZpA0vTfUe5WcRbNhGs1iJo4"[::-1] + "kD93-xY_27qLmZ"
 
 
 def start(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +43,7 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"DATABASE_URL": "mongodb://db"}, "DATABASE_URL must begin with"),
         ({"REDIS_URL": "amqp://queue"}, "REDIS_URL must begin with"),
         ({"PLUMBLINE_MODE": "production"}, "PLUMBLINE_SECRET_KEY is invalid"),
-        ({"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": "k" * 50}, "set PLUMBLINE_ALLOWED_HOSTS"),
+        ({"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": SECRET}, "set PLUMBLINE_ALLOWED_HOSTS"),
         ({"DATABASE_URL": "postgres://someone@db:port/x"}, "DATABASE_URL is invalid; write it as"),
         ({"PLUMBLINE_DATA_DIR": "/dev/null/x"}, "PLUMBLINE_DATA_DIR='/dev/null/x' cannot be created"),
         ({"PLUMBLINE_LOG_LEVEL": "loud"}, "PLUMBLINE_LOG_LEVEL='loud' is invalid; set it to one of: debug"),
@@ -56,6 +57,10 @@ def test_an_address_chooses_postgresql(tmp_path):
         ({"PLUMBLINE_MODEL_KEYS": "REDIS_URL@a.example/all"}, "REDIS_URL belongs to Plumbline itself"),
         ({"PLUMBLINE_SCRIPT_DIR": "/nowhere/at/all"}, "PLUMBLINE_SCRIPT_DIR='/nowhere/at/all' is not a folder"),
         ({"PLUMBLINE_LANGUAGE": "fr"}, "PLUMBLINE_LANGUAGE='fr' is invalid; set it to one of: en, zh-hans"),
+        ({"PLUMBLINE_TOKEN_DAYS": "400"}, "PLUMBLINE_TOKEN_DAYS=400 exceeds PLUMBLINE_TOKEN_DAYS_MOST=365"),
+        ({"PLUMBLINE_HSTS_SECONDS": "a year"}, "PLUMBLINE_HSTS_SECONDS='a year' is invalid"),
+        ({"PLUMBLINE_REDIRECT_HTTPS": "0"}, "no setting PLUMBLINE_REDIRECT_HTTPS; did you mean PLUMBLINE_REDIRECT_TO"),
+        ({"PLUMBLINE_NONSENSE_OF_SOME_KIND": "0"}, "There is no setting PLUMBLINE_NONSENSE_OF_SOME_KIND;"),
     ],
 )
 def test_nonsense_stops_the_start(tmp_path, variables, named):
@@ -65,7 +70,7 @@ def test_nonsense_stops_the_start(tmp_path, variables, named):
 
 
 LOCAL = {"PLUMBLINE_BIND": "127.0.0.1:8000"}
-PRODUCTION = {"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": "k" * 50, "PLUMBLINE_ALLOWED_HOSTS": "localhost"}
+PRODUCTION = {"PLUMBLINE_MODE": "production", "PLUMBLINE_SECRET_KEY": SECRET, "PLUMBLINE_ALLOWED_HOSTS": "localhost"}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_production_sends_cookies_over_https_only(tmp_path):
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "PLUMBLINE_DATA_DIR": str(tmp_path),
             "PLUMBLINE_MODE": "production",
-            "PLUMBLINE_SECRET_KEY": "k" * 50,
+            "PLUMBLINE_SECRET_KEY": SECRET,
             "PLUMBLINE_ALLOWED_HOSTS": "rate.example",
         },
         capture_output=True,

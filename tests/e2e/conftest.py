@@ -14,7 +14,7 @@ from tests.e2e.serial import serving, turn
 
 # Playwright's loop runs in the tests' own thread, where they also look into the database.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-CHROMIUM = Path(os.environ.get("PLUMBLINE_CHROMIUM", "/usr/bin/chromium"))
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def browser():
     if not CHROMIUM.exists():
         if os.environ.get("CI") == "true":
             pytest.fail(f"CI must have Chromium at {CHROMIUM}")
-        pytest.skip(f"no Chromium at {CHROMIUM}; install it, or name it in PLUMBLINE_CHROMIUM")
+        pytest.skip(f"no Chromium at {CHROMIUM}; install it, or name it in CHROMIUM")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

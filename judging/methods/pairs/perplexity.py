@@ -37,7 +37,7 @@ SCORING_PARAMETERS: Mapping[str, object] = {
 class By(StrEnum):
     """TOKEN compares the mean per token, which is perplexity; TOTAL the sum, which different tokenizers share."""
 
-    TOKEN = "token"
+    TOKEN = "token"  # nosec B105 # a token of a text
     TOTAL = "total"
 
 

@@ -1,6 +1,5 @@
 """The results of a run, for its page and as downloads: report, manifest, and every item with its cost."""
 
-import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q, Sum
 
 from core.clock import Clock
+from core.tables.formula_cells import CsvWriter
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs.life_cycle import progress_of
 
@@ -197,15 +197,10 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
         )
     )
     for row in rows.iterator(5_000):
-        yield _line([*("" if value is None else value for value in row), doubted])
+        yield _line([*row, doubted])
 
 
 def _line(values: Any) -> str:
     out = io.StringIO()
-    csv.writer(out).writerow([_harmless(value) for value in values])
+    CsvWriter(out).writerow(values)
     return out.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    """Prefix a text that a spreadsheet would run as a formula with an apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

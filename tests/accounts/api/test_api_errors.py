@@ -26,7 +26,9 @@ def run():
 
 @pytest.fixture
 def program(run):
-    _token, secret = issue_token(user=make_user("lead", run.judge.workspace), name="script", may_change=True)
+    _token, secret = issue_token(
+        user=make_user("lead", run.judge.workspace), name="script", scopes=["read", "change", "run"]
+    )
     return Client(raise_request_exception=False, headers={"Authorization": f"Bearer {secret}"})
 
 

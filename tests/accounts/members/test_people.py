@@ -246,7 +246,7 @@ def test_a_new_password_ends_sessions_and_tokens(client, lab, lead):
 def test_who_is_removed_sees_nothing_more_by_session_or_token(client, lab, owner):
     lab_study = make_checklist_study(workspace=lab)
     user = make_user("lead", lab, username="lea")
-    _token, secret = issue_token(user=user, name="script", may_change=True)
+    _token, secret = issue_token(user=user, name="script", scopes=["read", "change", "run"])
     bearer = {"Authorization": f"Bearer {secret}"}
     client.force_login(user)
     assert lab_study.slug in markup(client.get("/studies/"))

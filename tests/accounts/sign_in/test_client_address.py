@@ -1,9 +1,14 @@
 """Whose address a request has: a visitor cannot choose it, a listed proxy passes it on."""
 
+import re
+from pathlib import Path
+
 import pytest
 from django.test import RequestFactory
 
 from accounts.sign_in.client_address import client_address, is_internal
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def seen(settings, proxies, sender, forwarded=None):
@@ -63,3 +68,17 @@ def test_addresses_of_the_servers_own_network_are_known():
     assert [is_internal(address) for address in inside] == [True] * 6
     assert not is_internal("8.8.8.8")
     assert not is_internal("2a00:1450:4001:80b::/64")
+
+
+def test_nothing_else_reads_where_a_request_comes_from():
+    """Whatever read a header of its own would believe everybody."""
+    told = re.compile(r"REMOTE_ADDR|REMOTE_HOST|FORWARDED|X_REAL_IP|X-Forwarded|X-Real-IP|USE_X_FORWARDED")
+    apps = ("core", "accounts", "generation", "annotation", "calibration", "judging", "config")
+    code = re.compile(r'("""|\'\'\').*?\1|#[^\n]*', re.DOTALL)
+    readers = {
+        str(file.relative_to(ROOT))
+        for app in apps
+        for file in (ROOT / app).rglob("*.py")
+        if told.search(code.sub("", file.read_text(encoding="utf-8")))
+    }
+    assert readers == {"accounts/sign_in/client_address.py", "accounts/sign_in/forwarded_scheme.py"}

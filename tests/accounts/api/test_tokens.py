@@ -1,0 +1,266 @@
+"""API tokens: their scopes, expiry and workspace, the page on which they are made, and what ends them."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import get_resolver, reverse
+from django.utils import timezone
+
+from accounts.api.access import ReadsResults
+from accounts.api.tokens import issue_token, valid_tokens
+from accounts.members.changes import remove_person
+from accounts.models import ApiToken, Event, Membership
+from calibration.models import Fit
+from generation.models import Endpoint, LanguageModel
+from judging.judges.making import create_judge
+from tests.factories import make_checklist_study, make_user, make_workspace, plan_run
+from tests.markup import markup
+
+pytestmark = pytest.mark.django_db
+EVERYTHING = ApiToken.Scope.values
+VERBS = ("start", "pause", "cancel")
+SCOPES = {
+    "schema": "read",
+    "benchmarks": "read",
+    "instructions": "read",
+    "responses": "read",
+    "models": "read",
+    "studies": "read",
+    "study": "read",
+    "scores": "ratings",
+    "reports": "read",
+    "fits": "read",
+    "fit": "read",
+    "export": "ratings",
+    "judges": "read",
+    "runs": "read",
+    "run": "read",
+    "board": "read",
+    "start": "run",
+    "pause": "change",
+    "cancel": "change",
+}
+"""The scope of every address, and of every verb of the address that steers a run."""
+
+
+def bearer(user, scopes=EVERYTHING, **options):
+    _token, secret = issue_token(user=user, name="script", scopes=scopes, **options)
+    return {"headers": {"Authorization": f"Bearer {secret}"}}
+
+
+def filled(slug):
+    """A study with a run and a fit, in a workspace of its own."""
+    study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
+    model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
+    run = plan_run(judge=create_judge(model=model), study=study)
+    fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
+    return study, run, fit
+
+
+@pytest.fixture
+def lab():
+    return filled("lab")
+
+
+@pytest.fixture
+def lead(lab):
+    return make_user("lead", lab[0].workspace, username="lena")
+
+
+def addresses(study, run, fit):
+    """Yield (name or verb, path, method) of every address of the API."""
+    of = {"study": study.slug, "run": run.public_id, "fit": fit.public_id}
+    of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
+    of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
+    for pattern in get_resolver("config.api_urls").url_patterns:
+        parts = pattern.pattern.regex.groupindex
+        if pattern.name == "steer_run":
+            yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
+        else:
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[of[pattern.name]] if parts else []), "get"
+
+
+def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
+    without = {scope: bearer(lead, [one for one in EVERYTHING if one != scope]) for scope in EVERYTHING}
+    alone = {scope: bearer(lead, [scope]) for scope in EVERYTHING}
+    walked = list(addresses(*lab))
+    assert {name for name, _path, _method in walked} == set(SCOPES)
+    for name, path, method in walked:
+        refused = getattr(client, method)(path, **without[SCOPES[name]])
+        assert refused.status_code == 403, path
+        assert f"lacks the scope {SCOPES[name]}." in refused.json()["detail"], path
+        assert refused["WWW-Authenticate"] == f'Bearer error="insufficient_scope", scope="{SCOPES[name]}"'
+        lab[1].refresh_from_db()
+        assert lab[1].status == "planned", path
+    for name, path, method in walked:
+        # Where the token has the scope, the address itself decides: a run of this state cannot be paused.
+        assert getattr(client, method)(path, **alone[SCOPES[name]]).status_code in (200, 400), path
+
+
+def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
+    schema = client.get("/api/v1/schema/", **bearer(lead, ["read"])).json()
+    operations = [one for path in schema["paths"].values() for one in path.values()]
+    assert len(operations) == len(SCOPES) - len(VERBS)  # the schema is not in itself; three verbs are one address
+    for operation in operations:
+        assert operation["x-scope"] in EVERYTHING
+        assert f"Needs a token with the scope `{operation['x-scope']}`" in operation["description"]
+        assert {"401", "403"} <= set(operation["responses"])
+    (steering,) = [one for one in operations if "x-scope-by-verb" in one]
+    assert (steering["x-scope"], steering["x-scope-by-verb"]) == ("change", {"start": "run"})
+
+
+def test_an_address_that_states_no_scope_is_open_to_no_token(client, lab, lead, monkeypatch):
+    pattern = next(one for one in get_resolver("config.api_urls").url_patterns if one.name == "runs")
+    monkeypatch.setattr(pattern.callback.cls, "permission_classes", [ReadsResults])
+    assert client.get("/api/v1/runs/", **bearer(lead)).status_code == 403
+    client.force_login(lead)
+    assert client.get("/api/v1/runs/").status_code == 200
+
+
+def test_a_token_for_one_workspace_sees_nothing_of_another_of_its_owner(client, lab, lead):
+    other = filled("other")
+    Membership.objects.create(user=lead, workspace=other[0].workspace, role="owner")
+    Endpoint.objects.filter(workspace=other[0].workspace).update(name="elsewhere")
+    other[0].benchmark.__class__.objects.filter(pk=other[0].benchmark.pk).update(slug="theirs")
+    other[0].__class__.objects.filter(pk=other[0].pk).update(slug="theirs")
+    for row in (other[0], other[0].benchmark):
+        row.refresh_from_db()
+    one = bearer(lead, workspace=lab[0].workspace)
+    both = bearer(lead)
+    for name, path, method in addresses(*other):
+        if name == "schema":
+            continue
+        answer = getattr(client, method)(path, **one)
+        if path.count("/") > 4:
+            assert answer.status_code == 404, path
+            assert getattr(client, method)(path, **both).status_code in (200, 400), path
+        else:
+            # A list: half of what the token for all workspaces sees.
+            seen, all_seen = answer.json()["results"], client.get(path, **both).json()["results"]
+            assert seen and len(all_seen) == 2 * len(seen), path
+            assert "theirs" not in str(seen) and "other" not in str(seen), path
+    Membership.objects.filter(user=lead, workspace=lab[0].workspace).update(role="rater")
+    assert client.get("/api/v1/runs/", **one).status_code == 403
+    assert len(client.get("/api/v1/runs/", **both).json()["results"]) == 1
+
+
+def test_an_expired_token_gives_no_access_and_says_so(client, lab, lead):
+    head = bearer(lead)
+    assert client.get("/api/v1/runs/", **head).status_code == 200
+    ended = timezone.now() - timedelta(seconds=1)
+    ApiToken.objects.update(expires_at=ended)
+    refused = client.get("/api/v1/runs/", **head)
+    assert refused.status_code == 401
+    assert refused.json()["detail"].startswith(f"This token expired on {ended:%Y-%m-%d %H:%M} (UTC).")
+    assert not valid_tokens(lead, clock=timezone.now).exists()
+
+
+class TestThePage:
+    FIELDS = {"name": "nightly", "scopes": ["read", "run"], "workspace": "", "days": "30"}
+
+    def test_makes_a_token_shows_it_once_and_revokes_it(self, client, lab, lead):
+        client.force_login(lead)
+        assert 'href="/account/tokens/"' in markup(client.get("/"))
+        made = client.post("/account/tokens/", {**self.FIELDS, "workspace": lab[0].workspace.pk})
+        secret = markup(made).partition("<code>plumbline_")[2].partition("</code>")[0]
+        token = ApiToken.objects.get()
+        assert (token.scopes, token.workspace) == (["read", "run"], lab[0].workspace)
+        assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+        row = markup(client.get("/account/tokens/")).partition("<tbody>")[2].partition("</tbody>")[0]
+        assert "nightly" in row and "never" in row and "expired" not in row and secret not in row
+        head = {"headers": {"Authorization": f"Bearer plumbline_{secret}"}}
+        assert client.get("/api/v1/runs/", **head).status_code == 200
+        assert f"{timezone.now():%Y-%m-%d}" in markup(client.get("/account/tokens/")).partition("nightly")[2]
+        token.refresh_from_db()
+        assert token.used_at is not None
+        client.force_login(make_user("lead", make_workspace("other"), username="otto"))
+        assert client.post(f"/account/tokens/{token.public_id}/revoke/").status_code == 404
+        client.force_login(lead)
+        assert client.post(f"/account/tokens/{token.public_id}/revoke/").status_code == 302
+        assert "<table" not in markup(client.get("/account/tokens/"))
+        assert client.get("/api/v1/runs/", **head).status_code == 401
+        logged = Event.objects.filter(object_id=token.public_id).order_by("pk")
+        assert list(logged.values_list("verb", flat=True)) == ["token created", "token revoked"]
+
+    def test_says_which_tokens_have_expired(self, client, lead):
+        issue_token(user=lead, name="old")
+        ApiToken.objects.update(expires_at=timezone.now() - timedelta(days=1))
+        client.force_login(lead)
+        assert "expired" in markup(client.get("/account/tokens/")).partition("<tbody>")[2]
+
+    @pytest.mark.parametrize(
+        ("changed", "field"),
+        [
+            ({"days": "366"}, "days"),
+            ({"days": "0"}, "days"),
+            ({"scopes": []}, "scopes"),
+            ({"scopes": ["admin"]}, "scopes"),
+            ({"name": ""}, "name"),
+        ],
+    )
+    def test_refuses_what_no_token_may_have(self, client, lead, changed, field):
+        client.force_login(lead)
+        refused = client.post("/account/tokens/", {**self.FIELDS, **changed})
+        assert (refused.status_code, list(refused.context["form"].errors)) == (422, [field])
+        assert not ApiToken.objects.exists()
+
+    def test_keeps_to_the_operators_maximum(self, client, lead, settings):
+        settings.TOKEN_DAYS, settings.TOKEN_DAYS_MOST = 7, 10
+        client.force_login(lead)
+        assert 'value="7"' in markup(client.get("/account/tokens/"))
+        assert client.post("/account/tokens/", {**self.FIELDS, "days": "11"}).status_code == 422
+
+    def test_offers_no_workspace_of_others(self, client, lead):
+        client.force_login(lead)
+        foreign = make_workspace("foreign")
+        assert client.post("/account/tokens/", {**self.FIELDS, "workspace": foreign.pk}).status_code == 422
+
+    def test_is_not_for_raters(self, client, lab):
+        client.force_login(make_user("rater", lab[0].workspace, username="rita"))
+        assert "/account/tokens/" not in markup(client.get("/account/"))
+        assert client.get("/account/tokens/").status_code == 403
+        assert client.post("/account/tokens/", self.FIELDS).status_code == 403
+        client.logout()
+        assert client.get("/account/tokens/").status_code == 302
+        assert not ApiToken.objects.exists()
+
+
+class TestANewPassword:
+    WORDS = {"old_password": "plumb line 12", "new_password1": "another long 7", "new_password2": "another long 7"}
+
+    @pytest.mark.parametrize("revoked", [True, False])
+    def test_of_ones_own_offers_to_revoke_the_tokens(self, client, lab, lead, revoked):
+        head = bearer(lead)
+        client.force_login(lead)
+        page = markup(client.get("/account/password/"))
+        assert "checked" in page.partition('name="revoke_tokens"')[2].partition(">")[0]
+        answer = client.post(
+            "/account/password/", {**self.WORDS, **({"revoke_tokens": "on"} if revoked else {})}, follow=True
+        )
+        assert ("1 API token has been revoked" in markup(answer)) == revoked
+        assert client.get("/api/v1/runs/", **head).status_code == (401 if revoked else 200)
+
+    def test_offers_nothing_where_there_is_no_token(self, client, lead):
+        issue_token(user=lead, name="old")
+        ApiToken.objects.update(expires_at=timezone.now())
+        client.force_login(lead)
+        assert "revoke_tokens" not in markup(client.get("/account/password/"))
+
+    def test_given_in_the_administration_revokes_them(self, client, lab, lead):
+        head = bearer(lead)
+        client.force_login(make_user(username="root", is_staff=True, is_superuser=True))
+        given = {"password1": "another long 7", "password2": "another long 7", "usable_password": "true"}
+        assert client.post(f"/admin/accounts/user/{lead.pk}/password/", given).status_code == 302
+        assert client.get("/api/v1/runs/", **head).status_code == 401
+
+
+def test_who_leaves_a_workspace_leaves_the_tokens_for_it(client, lab, lead):
+    other = make_workspace("other")
+    for workspace, role in ((lab[0].workspace, "owner"), (other, "owner")):
+        make_user(role, workspace)
+    membership = Membership.objects.create(user=lead, workspace=other, role="analyst")
+    issue_token(user=lead, name="for it", workspace=other)
+    issue_token(user=lead, name="for all")
+    remove_person(membership=membership, by=None)
+    assert [token.name for token in valid_tokens(lead, clock=timezone.now)] == ["for all"]
