@@ -9,6 +9,7 @@ from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
+from calibration.report_store.pruning import prune
 from calibration.report_store.refreshes import FITTING, computing, fit_settings
 from calibration.reports.kinds import report_kind
 from calibration.reports.registry import refresh_report
@@ -39,3 +40,9 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
 def build_report(study: int, kind: str, asked: dict[str, Any]) -> None:
     """Compute a report of any kind into the cache, from which its page reads it."""
     refresh_report(study, report_kind(kind), asked)
+
+
+@shared_task(name="calibration.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Delete the reports that no page shows any more."""
+    prune()
