@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 from celery import Celery, current_app
 from celery.contrib.testing.worker import start_worker
+from celery.signals import setup_logging
 from django.conf import settings
 
 from judging.management.commands import serve
@@ -49,8 +50,20 @@ def app(tmp_path):
             "polling_interval": 0.02,
         },
     )
+    app.finalize()  # registers the product's tasks, which the tests replace
+
+    def leave_logging_as_it_is(**_given):
+        """Where somebody listens to this signal, Celery configures nothing."""
+
+    setup_logging.connect(leave_logging_as_it_is)
     yield app
+    setup_logging.disconnect(leave_logging_as_it_is)
     app.close()
+
+
+def task_of(app, name, act):
+    app.tasks.pop(name)
+    return app.task(name=name, shared=False)(act)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +82,10 @@ def test_long_work_of_one_kind_does_not_hold_up_another(app, long, short):
         begun.set()
         let_go.wait(30)
 
-    long_task, short_task = app.task(name=long)(wait), app.task(name=short)(done.set)
+    def finish():
+        done.set()
+
+    long_task, short_task = task_of(app, long, wait), task_of(app, short, finish)
     queues = [settings.CELERY_TASK_ROUTES[name]["queue"] for name in (long, short)]
     with ExitStack() as stack:
         for queue in queues:
@@ -81,9 +97,6 @@ def test_long_work_of_one_kind_does_not_hold_up_another(app, long, short):
                     queues=[queue],
                     hostname=f"{queue}@here",
                     perform_ping_check=False,
-                    without_gossip=True,
-                    without_mingle=True,
-                    without_heartbeat=True,
                 )
             )
         stack.callback(let_go.set)
