@@ -5,6 +5,7 @@ from typing import Any
 from celery import shared_task
 
 from accounts.models import Event, User
+from annotation.counters.counts import fold
 from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
@@ -44,5 +45,6 @@ def build_report(study: int, kind: str, asked: dict[str, Any]) -> None:
 
 @shared_task(name="calibration.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Delete the reports that no page shows any more."""
+    """Add up what was counted since the last sweep, and delete the reports that no page shows any more."""
+    fold()
     prune()
