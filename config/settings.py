@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from kombu import Queue
+from kombu.entity import Queue
 
 from config import environment
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
@@ -153,7 +153,7 @@ else:
 # A worker takes messages of every queue, or with -Q of some. Long work stands in queues of its own, so that a report does
 # not hold up runs, nor a run reports, nor both the sweeps that keep runs going.
 RUNS, REPORTS, SWEEPS = "runs", "reports", "sweeps"
-CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in (RUNS, REPORTS, SWEEPS)]
+CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in (RUNS, REPORTS, SWEEPS)]  # type: ignore[no-untyped-call]
 CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = SWEEPS
 CELERY_TASK_ROUTES = {
     "generation.work": {"queue": RUNS},

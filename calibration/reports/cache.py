@@ -10,7 +10,16 @@ from calibration.report_store.questions import SHAPE, asked_hash_of, latest_of, 
 from calibration.report_store.state import scores_of
 
 SLOW_SCORES = 60_000
-__all__ = ["SHAPE", "SLOW_SCORES", "cached_report", "current_reports", "is_slow", "known_report", "latest_report"]
+__all__ = [
+    "SHAPE",
+    "SLOW_SCORES",
+    "cached_report",
+    "current_reports",
+    "is_slow",
+    "known_report",
+    "latest_report",
+    "latest_reports",
+]
 
 
 def cached_report(
@@ -56,6 +65,16 @@ def current_reports(study: Study) -> list[Report]:
     rows = Report.objects.filter(study=study).order_by("kind", "pk")
     now = question_of(study, "", {}).full
     return [row for row in rows if all(row.settings.get(name) == value for name, value in now.items())]
+
+
+def latest_reports(study: Study) -> list[tuple[Report, int]]:
+    """Select the newest report of each kind and settings, with the number of answers that have arrived since."""
+    question = question_of(study, "", {})
+    newest: dict[tuple[str, str], Report] = {}
+    for row in Report.objects.filter(study=study).order_by("kind", "pk"):
+        if row.asked_hash and row.settings.get("shape") == SHAPE:
+            newest[row.kind, row.asked_hash] = row
+    return [(row, question.answers_since(row)) for row in newest.values()]
 
 
 def is_slow(study: Study) -> bool:
