@@ -16,7 +16,7 @@ from accounts.permissions import workspaces_read_by
 from annotation.api import study_to_read
 from calibration.fits.export import fit_to_json
 from calibration.models import Fit
-from calibration.reports.cache import current_reports
+from calibration.reports.cache import latest_reports
 from core.web.access import visible_or_404
 from generation.api import CURSOR, SIZE
 
@@ -48,6 +48,8 @@ class ReportSerializer(serializers.Serializer[object]):
     kind = serializers.CharField()
     settings = serializers.JSONField(help_text="The settings that the report was computed with.")
     data_hash = serializers.CharField(help_text="The hash of the rows that it was computed from.")
+    computed_at = serializers.DateTimeField(help_text="When it was computed.")
+    answers_since = serializers.IntegerField(help_text="How many answers the study has received since.")
     result = serializers.JSONField()
 
 
@@ -77,8 +79,18 @@ def fit(request: Request, public_id: str) -> ApiResponse:
 @api_view(["GET"])
 @needs(Scope.READ)
 def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """List the reports of a study as it is now: those that its pages have computed and show."""
-    found = current_reports(study_to_read(request, workspace, slug))
+    """List the newest stored report of each kind and settings of a study, as its pages show them while people rate."""
+    found = [
+        {
+            "kind": row.kind,
+            "settings": row.settings,
+            "data_hash": row.data_hash,
+            "computed_at": row.created_at,
+            "answers_since": since,
+            "result": row.result,
+        }
+        for row, since in latest_reports(study_to_read(request, workspace, slug))
+    ]
     return ApiResponse(ReportSerializer(found, many=True).data)
 
 

@@ -89,7 +89,12 @@ class FittedWeight(models.Model):
 
 
 class Report(models.Model):
-    """A computed result, cached by the hash of its data and settings."""
+    """A computed result, cached by the hash of its data and settings.
+
+    `settings_hash` is over the settings with the state of the study's rows; `asked_hash` leaves the state out, so the
+    newest report of one is the latest answer to the same question, however many answers have arrived since. `answers`
+    is how many the study had when computing began, and `seconds` what computing took.
+    """
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="reports")
     study = models.ForeignKey(Study, models.CASCADE, null=True, blank=True, related_name="reports")
@@ -98,6 +103,9 @@ class Report(models.Model):
     settings = models.JSONField(default=dict)
     settings_hash = models.CharField(max_length=64)
     result = models.JSONField(default=dict)
+    asked_hash = models.CharField(max_length=64, blank=True)
+    answers = models.PositiveIntegerField(default=0)
+    seconds = models.FloatField(default=0.0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -107,6 +115,32 @@ class Report(models.Model):
                 fields=["workspace", "kind", "data_hash", "settings_hash"], name="one_report_per_kind_data_and_settings"
             )
         ]
+        indexes = [models.Index(fields=["study", "kind", "asked_hash", "-id"], name="report_newest_of_a_question")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.data_hash[:8]}"
+
+
+class ReportRefresh(models.Model):
+    """The computing of one report of a study, whatever the state of its rows; at most one at a time is under way.
+
+    It is under way until `leased_until`: queued while `holder` is '', then computed by the worker `holder`, which renews
+    the lease. null means that nobody is asked. `seconds` is what computing took the last time, and `failed` whether it
+    ended in an error.
+    """
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="report_refreshes")
+    kind = models.CharField(max_length=50)
+    asked_hash = models.CharField(max_length=64)
+    asked_at = models.DateTimeField()
+    leased_until = models.DateTimeField(null=True, blank=True)
+    holder = models.CharField(max_length=32, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    seconds = models.FloatField(default=0.0)
+    failed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "kind", "asked_hash"], name="one_refresh_per_question")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.study_id}"

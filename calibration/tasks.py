@@ -5,12 +5,15 @@ from typing import Any
 from celery import shared_task
 
 from accounts.models import Event, User
+from annotation.counters.counts import fold
 from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
+from calibration.report_store.pruning import prune
+from calibration.report_store.refreshes import FITTING, computing, fit_settings
 from calibration.reports.kinds import report_kind
-from calibration.reports.registry import report_of
+from calibration.reports.registry import refresh_report
 from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 
@@ -20,7 +23,9 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
     row = Study.objects.get(pk=study)
     actor = User.objects.filter(pk=user).first() if user else None
     try:
-        run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
+        with computing(row, FITTING, fit_settings(floor, pool, skip_small)) as wanted:
+            if wanted:
+                run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
     except (FitRefused, NothingToRead) as error:
         Event.objects.create(
             workspace=row.workspace,
@@ -34,7 +39,12 @@ def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int 
 
 @shared_task(name="calibration.build_report")  # type: ignore[untyped-decorator]
 def build_report(study: int, kind: str, asked: dict[str, Any]) -> None:
-    """Compute a report of any kind into the cache, from which the waiting page reads it."""
-    found = report_kind(kind)
-    if found is not None:
-        report_of(Study.objects.get(pk=study), found, asked)
+    """Compute a report of any kind into the cache, from which its page reads it."""
+    refresh_report(study, report_kind(kind), asked)
+
+
+@shared_task(name="calibration.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    """Add up what was counted since the last sweep, and delete the reports that no page shows any more."""
+    fold()
+    prune()

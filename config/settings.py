@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu.entity import Queue
 
 from config import environment
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
@@ -148,8 +149,28 @@ else:
         "data_folder_in": str(BROKER_DIR),
         "data_folder_out": str(BROKER_DIR),
         "control_folder": str(DATA_DIR / "broker-control"),
-        "polling_interval": 0.05,
+        # Each worker looks through the folder this often, which at 0.05 takes 5 % of a core.
+        "polling_interval": 0.2,
     }
+# A worker takes messages of every queue, or with -Q of some. Long work stands in queues of its own, so that a report does
+# not hold up runs, nor a run reports, nor both the sweeps that keep runs going.
+RUNS, REPORTS, SWEEPS = "runs", "reports", "sweeps"
+CELERY_TASK_QUEUES = [Queue(name, routing_key=name) for name in (RUNS, REPORTS, SWEEPS)]  # type: ignore[no-untyped-call]
+CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = SWEEPS
+CELERY_TASK_ROUTES = {
+    "generation.work": {"queue": RUNS},
+    "judging.work": {"queue": RUNS},
+    "annotation.scan_self_naming": {"queue": REPORTS},
+    "calibration.build_report": {"queue": REPORTS},
+    "calibration.fit_study": {"queue": REPORTS},
+    "judging.build_report": {"queue": REPORTS},
+    "judging.compare": {"queue": REPORTS},
+    "annotation.count_desk": {"queue": SWEEPS},
+    "annotation.launch": {"queue": SWEEPS},
+    "calibration.sweep": {"queue": SWEEPS},
+    "generation.sweep": {"queue": SWEEPS},
+    "judging.sweep": {"queue": SWEEPS},
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -159,6 +180,7 @@ SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minim
 CELERY_BEAT_SCHEDULE = {
     "sweep-judge-runs": {"task": "judging.sweep", "schedule": SWEEP_SECONDS},
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
+    "sweep-reports": {"task": "calibration.sweep", "schedule": SWEEP_SECONDS},
 }
 
 AUTH_USER_MODEL = "accounts.User"

@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from annotation.models import Study
 from calibration.data.frames import NothingToRead
-from calibration.reports.registry import report_of
+from calibration.report_store.refreshes import computing
+from calibration.reports.registry import refresh_report
 from generation.execution.recovery import each_alone
-from judging.comparison.judge_against_people import judges_in, stored_comparison, weighting_for
+from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import WatchRefused, due, start_due
@@ -48,21 +49,21 @@ def sweep() -> None:
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]
 def compare(study_id: int) -> None:
-    """Computes the comparisons of every judge of a study with its people into the cache, for the page to show."""
-    study = Study.objects.get(pk=study_id)
-    weighting = weighting_for(study)
-    for judge in judges_in(study):
-        try:
-            stored_comparison(study, judge, weighting)
-        except MissingWeights:
-            stored_comparison(study, judge, Weighting(EQUAL))
-        except (NothingToRead, NoVerdicts, WithoutWeight):
-            continue
+    """Compare every judge of a study with its people, for the page to show; at most once at a time."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is None:
+        return
+    with computing(study, KIND, {}) as wanted:
+        weighting = weighting_for(study)
+        for judge in judges_in(study) if wanted else []:
+            with suppress(NothingToRead, NoVerdicts, WithoutWeight):
+                try:
+                    stored_comparison(study, judge, weighting)
+                except MissingWeights:
+                    stored_comparison(study, judge, Weighting(EQUAL))
 
 
 @shared_task(name="judging.build_report")  # type: ignore[untyped-decorator]
 def build_report(study_id: int, kind: str, asked: dict[str, object]) -> None:
-    """Computes a report of any kind into the cache, this room's included, where the page that waits for it finds it."""
-    found = report_kind(kind)
-    if found is not None:
-        report_of(Study.objects.get(pk=study_id), found, asked)
+    """Compute a report of any kind, those of judging included, into the cache, from which its page reads it."""
+    refresh_report(study_id, report_kind(kind), asked)

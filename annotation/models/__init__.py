@@ -2,6 +2,7 @@
 
 from annotation.models.answers import CheckOutcome, Draft, LateChange, Score, TimeCorrection, latest_scores
 from annotation.models.assignments import Assignment, AssignmentQuerySet, Flag, Seat
+from annotation.models.counters import StudyChange, StudyCounter
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
@@ -30,6 +31,8 @@ __all__ = [
     "Seat",
     "Standing",
     "Study",
+    "StudyChange",
+    "StudyCounter",
     "Task",
     "TimeCorrection",
     "latest_scores",

@@ -14,6 +14,7 @@ from django.db import connections, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from annotation.counters.counts import counts_of
 from annotation.models import Assignment, DeskTally, Study
 from annotation.monitoring.disagreements import widest_spreads
 from annotation.monitoring.progress import CategoryRow, Tally, tally_of
@@ -22,6 +23,7 @@ from core.clock import Clock
 LARGE = 25_000
 """Number of answers above which a study's counts are stored."""
 FRESH = timedelta(seconds=8)
+FRESH_UNCHANGED = timedelta(minutes=1)
 PATIENCE = timedelta(seconds=10)
 """If no worker has counted after this time, a thread of the web server does."""
 MOST_SPREADS = 500
@@ -41,9 +43,11 @@ class Counted:
 
 
 def is_large(study: Study) -> bool:
-    """Whether the study is large. Reads only as many rows as needed."""
+    """Whether the study is large. Reads only as many rows as needed, none where the database counts them."""
     if DeskTally.objects.filter(study=study).exists():
         return True
+    if (counts := counts_of(study)) is not None:
+        return counts.answers > LARGE
     return len(Assignment.objects.filter(rater__study=study).values_list("pk")[: LARGE + 1]) > LARGE
 
 
@@ -65,7 +69,7 @@ def counted(
         return Counted(tally_of(study))
     now = clock()
     kept, first = DeskTally.objects.get_or_create(study=study, defaults={"counted_at": now})
-    stale = not kept.counts or now - kept.counted_at > FRESH
+    stale = not kept.counts or (now - kept.counted_at > FRESH and _has_changed(study, kept, now))
     overdue = kept.asked_at is not None and now - kept.asked_at > PATIENCE
     if first or (stale and (kept.asked_at is None or overdue)):
         asked = DeskTally.objects.filter(pk=kept.pk, asked_at=kept.asked_at).update(asked_at=now)
@@ -76,10 +80,18 @@ def counted(
     return Counted(_read(kept.counts), kept.counted_at, [(one[0], one[1], one[2]) for one in kept.counts["spreads"]])
 
 
+def _has_changed(study: Study, kept: DeskTally, now: datetime) -> bool:
+    """Whether answers came since the count. Tasks that raters have open are counted again at intervals."""
+    counts = counts_of(study)
+    unchanged = counts is not None and kept.counts.get("changes") == counts.changes
+    return not unchanged or now - kept.counted_at > FRESH_UNCHANGED
+
+
 def keep_tally(study: Study, *, clock: Clock) -> DeskTally:
     """Count the study and store the counts; of two concurrent counts the later one wins."""
-    at = clock()
+    at, before = clock(), counts_of(study)
     counts = _written(tally_of(study)) | {"spreads": widest_spreads(study, least=0.0, most=MOST_SPREADS)}
+    counts["changes"] = before.changes if before else None
     row, _made = DeskTally.objects.update_or_create(
         study=study, defaults={"counts": counts, "counted_at": at, "asked_at": None}
     )

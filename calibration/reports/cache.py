@@ -1,92 +1,82 @@
 """Stored results in Report, found by the state of a study's rows and stored under the hash of the data read."""
 
-import hashlib
-import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db.models import Count, Max, Q
-
-from annotation.models import Assignment, Score, Study, Task
-from calibration.data.verdicts import judged_elsewhere
+from annotation.models import Study
 from calibration.models import Report
-from generation.models import Category, Instruction, Response
+from calibration.report_store.questions import SHAPE, asked_hash_of, latest_of, question_of
+from calibration.report_store.state import scores_of
 
-SHAPE = 3
-"""Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 SLOW_SCORES = 60_000
-SUBMITTED = Count("pk", filter=Q(status="submitted"))
-DISCREDITED = Count("pk", filter=Q(discredited=True))
+__all__ = [
+    "SHAPE",
+    "SLOW_SCORES",
+    "cached_report",
+    "current_reports",
+    "is_slow",
+    "known_report",
+    "latest_report",
+    "latest_reports",
+]
 
 
 def cached_report(
     study: Study, kind: str, settings: Mapping[str, Any], compute: Callable[[], tuple[str, dict[str, Any]]]
 ) -> dict[str, Any]:
     """Return a stored result, found by the state of the study's rows, or compute and store it."""
-    full = _with_state(study, settings)
-    found = _cached(study, kind, full)
+    question = question_of(study, kind, settings)
+    found = question.current()
     if found is not None:
         return dict(found.result)
+    begun = time.monotonic()
     hashed, result = compute()
     row, _ = Report.objects.get_or_create(
         workspace=study.workspace,
         kind=kind,
         data_hash=hashed,
-        settings_hash=_hash_of(full),
-        defaults={"study": study, "settings": full, "result": result},
+        settings_hash=question.settings_hash,
+        defaults={
+            "study": study,
+            "settings": question.full,
+            "result": result,
+            "asked_hash": question.asked_hash,
+            "answers": question.answers,
+            "seconds": time.monotonic() - begun,
+        },
     )
     return dict(row.result)
 
 
 def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the stored result, or None if it has to be computed."""
-    found = _cached(study, kind, _with_state(study, settings))
+    found = question_of(study, kind, settings).current()
     return dict(found.result) if found else None
+
+
+def latest_report(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+    """Return the newest stored report with these settings, even if there are newer answers."""
+    return latest_of(study, kind, asked_hash_of(study, settings))
 
 
 def current_reports(study: Study) -> list[Report]:
     """Select the stored results of the study in its present state, which its pages show."""
     rows = Report.objects.filter(study=study).order_by("kind", "pk")
-    state = _with_state(study, {})
-    return [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
+    now = question_of(study, "", {}).full
+    return [row for row in rows if all(row.settings.get(name) == value for name, value in now.items())]
+
+
+def latest_reports(study: Study) -> list[tuple[Report, int]]:
+    """Select the newest report of each kind and settings, with the number of answers that have arrived since."""
+    question = question_of(study, "", {})
+    newest: dict[tuple[str, str], Report] = {}
+    for row in Report.objects.filter(study=study).order_by("kind", "pk"):
+        if row.asked_hash and row.settings.get("shape") == SHAPE:
+            newest[row.kind, row.asked_hash] = row
+    return [(row, question.answers_since(row)) for row in newest.values()]
 
 
 def is_slow(study: Study) -> bool:
     """Whether a report takes so long to compute that a worker has to do it."""
-    return Score.objects.filter(assignment__task__study=study).count() > SLOW_SCORES
-
-
-def _cached(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
-    return Report.objects.filter(study=study, kind=kind, settings_hash=_hash_of(settings)).first()
-
-
-def _hash_of(settings: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Extend the settings by values that change whenever an answer or its category changes.
-
-    Scores are append-only, so counts and maxima are enough; categories can be edited, so a hash of them is included.
-    """
-    own = Assignment.objects.filter(task__study=study)
-    judged = judged_elsewhere(study)
-    state = [
-        own.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
-        Score.objects.filter(assignment__task__study=study).aggregate(n=Count("pk"), last=Max("pk")),
-        judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
-        Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
-        {"categories": _filed(study)},
-    ]
-    return {**settings, "study": study.slug, "shape": SHAPE, "state": state}
-
-
-def _filed(study: Study) -> str:
-    """SHA-256 over the category of each instruction of the study and over the names of these categories."""
-    responses = Response.objects.filter(pk__in=Task.objects.filter(study=study).values("response_a"))
-    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
-    filed = list(instructions.order_by("pk").values_list("pk", "category"))
-    leaves = {category for _, category in filed if category is not None}
-    named = Category.objects.filter(pk__in=leaves).order_by("pk")
-    called = list(named.values_list("pk", "key", "names", "parent", "parent__key", "parent__names"))
-    return hashlib.sha256(json.dumps([filed, called], sort_keys=True).encode()).hexdigest()
+    return scores_of(study) > SLOW_SCORES

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from annotation.models import Study
+from calibration.report_store.refreshes import computing
 from calibration.reports.cache import cached_report, known_report
 from calibration.reports.codec import read_back, stored
 
@@ -58,3 +59,13 @@ def known(study: Study, kind: ReportKind[R], settings: Settings) -> R | None:
     """Return the stored report, or None if it has to be computed."""
     found = known_report(study, kind.name, settings)
     return None if found is None else cast(R, read_back(kind.shape, found))
+
+
+def refresh_report(study: int, kind: ReportKind[Any] | None, settings: Settings) -> None:
+    """Compute a report that a page has asked for, unless another worker does; no study and no kind is no work."""
+    row = Study.objects.filter(pk=study).first()
+    if row is None or kind is None:
+        return
+    with computing(row, kind.name, settings) as wanted:
+        if wanted:
+            stored_report(row, kind, settings)

@@ -1,19 +1,17 @@
 """The figures about raters on a study's dashboard, from the newest stored reports.
 
 A small study's reports are computed at once. A large study's reports are never computed while the dashboard waits: the
-figures state their age, and a report that is older than the last answer is recomputed by a worker, at most once in
-AGAIN_AFTER.
+figures state their age, and a report that is older than the last answer is recomputed by a worker, once at a time and not
+more often than `calibration.report_store.refreshes` allows.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import cast
 
-from django.core.cache import cache
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -21,23 +19,23 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Assignment, DeskTally, Score, Study
+from annotation.models import Assignment, DeskTally, Study
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
-from calibration.models import Report
+from calibration.report_store.refreshes import refresh
+from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
-from calibration.reports.cache import SHAPE, SLOW_SCORES
+from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import Settings, report_of
+from calibration.reports.registry import report_of
 from calibration.web.agreement.page import opening as agreement_opening
+from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
 from calibration.web.weights.page import earlier_fits, fit_opening
-from core.background import send_after_commit
 
-AGAIN_AFTER = timedelta(minutes=2)
 MOST_NAMED = 5
 FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FAILED_FROM = 0.5, 0.01, 0.2, 0.2
 """Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, a
@@ -67,18 +65,10 @@ class DeskFigures:
     outdated: bool
 
 
-def newest(study: Study, kind: str, settings: Settings) -> Report | None:
-    """Return the last stored report with these settings, even if there are newer answers."""
-    wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
-    return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
-
-
 def refresh_small(study: Study) -> None:
-    """Compute the reports that are quick to compute; count only as many scores as that decision needs."""
-    if is_large(study):
-        return
-    scores = Score.objects.filter(assignment__task__study=study)[: SLOW_SCORES + 1].count()
-    if not scores:
+    """Compute the reports that are quick to compute."""
+    scores = scores_of(study)
+    if is_large(study) or not scores:
         return
     if scores <= SLOW_SCORES:
         agreement_report(study)
@@ -88,8 +78,8 @@ def refresh_small(study: Study) -> None:
 
 def desk_figures_of(study: Study) -> DeskFigures:
     """Read the stored figures, in a few queries of which none reads scores."""
-    agreement = newest(study, AGREEMENT.name, agreement_settings())
-    raters = newest(study, RATERS.name, rater_settings())
+    agreement = latest_report(study, AGREEMENT.name, agreement_settings())
+    raters = latest_report(study, RATERS.name, rater_settings())
     figures: list[Figure] = []
     agreed = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
     if isinstance(agreed, AgreementReport):
@@ -147,11 +137,9 @@ def _named(habits: Habits) -> list[tuple[str, str]]:
 
 
 def ask_again(study: Study) -> None:
-    """Have a worker compute the reports, unless one was asked within AGAIN_AFTER."""
-    if not cache.add(f"desk-figures:{study.pk}", timezone.now().isoformat(), AGAIN_AFTER.total_seconds()):
-        return
-    send_after_commit("calibration.build_report", study.pk, AGREEMENT.name, agreement_settings())
-    send_after_commit("calibration.build_report", study.pk, RATERS.name, rater_settings())
+    """Have a worker compute the reports, unless it does or they rest."""
+    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings())):
+        refresh(study, kind, settings, BUILD, kind, settings)
 
 
 @require_safe
@@ -162,6 +150,6 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     found = desk_figures_of(study)
-    if found.outdated and (found.since is None or timezone.now() - found.since > AGAIN_AFTER):
+    if found.outdated:
         ask_again(study)
     return render(request, "calibration/_desk_figures.html", {"study": study, "found": found})

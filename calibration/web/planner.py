@@ -20,7 +20,7 @@ from annotation.studies.provenance import provenance_of
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
-from calibration.reports.cache import known_report
+from calibration.reports.cache import latest_report
 from calibration.statistics.design.planner import Assumptions, Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, ResultPage, Table
@@ -126,17 +126,16 @@ def starting_values(study: Study) -> dict[str, Any]:
 
 
 def _measured(study: Study) -> dict[str, Any]:
-    """Read the agreement between raters and of repeats from reports that are already stored."""
+    """Read the agreement between raters and of repeats from the newest reports that are stored."""
     measured: dict[str, Any] = {}
-    for settings in ({"criterion": "", "draws": 1000, "seed": 0},):
-        agreement = known_report(study, "agreement", settings)
-        interval = (agreement or {}).get("alpha", {}).get("interval", {}).get("value")
-        if interval is not None and 0 <= interval <= 1:
-            measured["agreement"] = round(interval, 2)
-        raters = known_report(study, "raters", settings)
-        again = (raters or {}).get("consistency", {}).get("first_repeat", {}).get("value")
-        if again is not None:
-            measured["repeat_agreement"] = round(again, 2)
+    settings = {"criterion": "", "draws": 1000, "seed": 0}
+    agreement, raters = (latest_report(study, kind, settings) for kind in ("agreement", "raters"))
+    interval = (agreement.result if agreement else {}).get("alpha", {}).get("interval", {}).get("value")
+    if interval is not None and 0 <= interval <= 1:
+        measured["agreement"] = round(interval, 2)
+    again = (raters.result if raters else {}).get("consistency", {}).get("first_repeat", {}).get("value")
+    if again is not None:
+        measured["repeat_agreement"] = round(again, 2)
     return measured
 
 

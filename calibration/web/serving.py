@@ -13,15 +13,15 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Score, Study
+from annotation.models import Study
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
-from calibration.reports.registry import ReportKind, Settings, known, report_of
+from calibration.reports.registry import ReportKind, Settings
 from calibration.web.blocks import Block, ResultPage
+from calibration.web.freshness import BUILD, Freshness, not_yet, shown_report, unchanged
 from calibration.web.table_files import TABLE_FORMATS, page_as_json
-from core.background import send_after_commit
 
 R = TypeVar("R")
 SUFFIXES = {
@@ -45,7 +45,7 @@ class PageKind(Generic[R]):
     settings: Callable[[Study, Mapping[str, str]], Settings]
     page: Callable[[Study, R], ResultPage]
     title: Callable[[], str]
-    build: str = "calibration.build_report"
+    build: str = BUILD
     links: Callable[[], Sequence[tuple[str, str]]] = tuple
     about_judges: bool = False
 
@@ -64,13 +64,14 @@ def result_view(kind: PageKind[Any]) -> Callable[..., HttpResponse]:
 def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpResponse:
     """Serve the page of a study's report, one of its files (?file=), or a note that it is being computed."""
     settings = kind.settings(study, request.GET.dict())
-    report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
-    page = kind.page(study, report) if report is not None else None
-    if page is not None and "file" in request.GET:
-        return file_of(page, request.GET["file"], study.slug)
+    shown = shown_report(study, kind.report, settings, build=kind.build)
+    if (nothing_new := unchanged(request, shown.freshness)) is not None:
+        return nothing_new
+    page = kind.page(study, shown.report) if shown.report is not None else None
+    if "file" in request.GET:
+        return file_of(page, request.GET["file"], study.slug, shown.freshness) if page is not None else not_yet()
     query = request.GET.copy()
-    for name in ("waiting", "file"):
-        query.pop(name, None)
+    query.pop("waiting", None)
     context = {
         "study": study,
         "provenance": provenance_of(study),
@@ -78,6 +79,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "page_title": kind.title(),
         "query": query.urlencode(),
         "path": request.path,
+        "freshness": shown.freshness,
         "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
         "discredited": discredited_judges(study) if kind.about_judges else [],
     }
@@ -87,34 +89,16 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
     return render(request, template, context)
 
 
-def ready_report(
-    study: Study,
-    kind: ReportKind[R],
-    settings: Settings,
-    *,
-    asked_before: bool,
-    build: str = "calibration.build_report",
-) -> R | None:
-    """Return the report, computing it here if that is quick; None while a worker computes it."""
-    found = known(study, kind, settings)
-    if found is not None:
-        return found
-    if Score.objects.filter(assignment__task__study=study).count() > kind.slow_from:
-        if not asked_before:
-            send_after_commit(build, study.pk, kind.name, settings)
-        return None
-    return report_of(study, kind, settings)
-
-
-def file_of(page: ResultPage, name: str, of: str) -> HttpResponse:
+def file_of(page: ResultPage, name: str, of: str, freshness: Freshness | None = None) -> HttpResponse:
     """Serve a block's figure as '<block>.svg' or '.png', its table as '.csv', '.json' or '.tex'; 404 if it has none.
 
     'page.json' is the whole page: its answer and every block with its exact values. `of` is the short name of what the
-    page is about, with which the name of the download begins.
+    page is about, with which the name of the download begins. The headers say when its numbers were computed.
     """
+    freshness = freshness or Freshness()
     key, _, suffix = name.rpartition(".")
     block = page.block(key)
-    content: str | bytes | None = page_as_json(page) if name == "page.json" else None
+    content: str | bytes | None = page_as_json(page, freshness.values()) if name == "page.json" else None
     if block and suffix in SUFFIXES:
         content = _content(block, suffix)
     if content is None:
@@ -122,6 +106,8 @@ def file_of(page: ResultPage, name: str, of: str) -> HttpResponse:
     response = HttpResponse(content, content_type=SUFFIXES[suffix])
     stem = slugify(f"{of}-{key}") or "figure"
     response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
+    for header, value in freshness.headers().items():
+        response[header] = value
     return response
 
 

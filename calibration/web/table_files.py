@@ -54,12 +54,13 @@ def as_json(table: Table) -> str:
 TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {"csv": as_csv, "json": as_json, "tex": as_latex}
 
 
-def page_as_json(page: ResultPage) -> str:
-    """Return the page's answer, every block's words and exact values, and the sources of its method."""
+def page_as_json(page: ResultPage, freshness: Mapping[str, Any]) -> str:
+    """Return the page's answer, its freshness, every block's words and exact values, and the sources of its method."""
     return _dumped(
         {
             "title": page.title,
             "answer": page.opening,
+            **freshness,
             "blocks": [_block_values(block) for block in page.blocks],
             "sources": list(page.sources),
         }

@@ -20,13 +20,14 @@ from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.models import Fit
-from calibration.reports.agreement import AgreementReport, agreement_report, known_agreement_report
+from calibration.report_store.refreshes import FITTING, fit_settings, is_under_way, refresh
+from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_settings
 from calibration.reports.cache import is_slow
 from calibration.web.agreement.page import opening
+from calibration.web.freshness import shown_report
 from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening, fit_page
-from core.background import send_after_commit
 from core.web.access import visible_or_404
 
 LONGEST_WRITTEN = 1000
@@ -45,6 +46,7 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404(gettext("This study has no such fit."))
     waiting_since = request.GET.get("after")
     waiting = waiting_since is not None and waiting_since == (fits[0].public_id if fits else "")
+    waiting = waiting and is_under_way(study, FITTING)
     refusal = _refusal(study, fits)
     page = fit_page(fit) if fit else None
     if page and "file" in request.GET:
@@ -93,7 +95,8 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
     if is_slow(study):
         newest = next(iter(earlier_fits(study)), None)
         user = request.user.pk
-        send_after_commit("calibration.fit_study", study.pk, floor, pool, skip_small, user)
+        asked = fit_settings(floor, pool, skip_small)
+        refresh(study, FITTING, asked, "calibration.fit_study", *asked.values(), user, rests=False)
         response = redirect("calibration:weights", slug)
         response["Location"] += f"?after={newest.public_id if newest else ''}"
         return response
@@ -140,9 +143,7 @@ def download_fit(request: HttpRequest, slug: str, public_id: str) -> HttpRespons
 def summary(request: HttpRequest, slug: str) -> HttpResponse:
     """Show two lines on the study dashboard: how far raters agree, and whether the newest weights hold up."""
     study = study_read_by(cast(User, request.user), slug)
-    report = known_agreement_report(study)
-    if report is None and not is_slow(study):
-        report = agreement_report(study)
+    report = shown_report(study, AGREEMENT, agreement_settings()).report
     fit = next(iter(earlier_fits(study)), None)
     context = {
         "study": study,

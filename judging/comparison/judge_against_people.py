@@ -14,7 +14,8 @@ from calibration.data.frames import ABOUT_RESPONSES, ROLES, Floats, Ints, Nothin
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
 from calibration.models import Fit
-from calibration.reports.cache import cached_report, known_report
+from calibration.report_store.questions import Question, question_of
+from calibration.reports.cache import cached_report
 from calibration.reports.codec import plain, read_back
 from calibration.reports.registry import Plain
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
@@ -145,9 +146,9 @@ def stored_comparison(study: Study, judge: Rater, weighting: Weighting, *, draws
     return cached_report(study, KIND, asked, lambda: _compute(study, judge, weighting, draws, seed))
 
 
-def is_known(study: Study, judge: Rater, weighting: Weighting) -> bool:
-    """Whether the comparison is in the cache."""
-    return known_report(study, KIND, _settings(judge, weighting, DRAWS, 0)) is not None
+def question_about(study: Study, judge: Rater, weighting: Weighting) -> Question:
+    """Return what identifies the stored comparison."""
+    return question_of(study, KIND, _settings(judge, weighting, DRAWS, 0))
 
 
 def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> Plain:

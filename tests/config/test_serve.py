@@ -23,19 +23,19 @@ def test_a_worker_that_was_killed_is_replaced(monkeypatch, tmp_path, capfd):
         f"import sys, time, pathlib; log = pathlib.Path({str(log)!r}); log.open('a').write('begun ');"
         "n = log.read_text().count('begun'); n < 3 and time.sleep(2.5); sys.exit(n)"
     )
-    monkeypatch.setattr(serve, "_worker", lambda: program(worker))
+    monkeypatch.setattr(serve, "_workers", lambda: {"worker of runs": program(worker)})
     # The third does not last, so it is not replaced.
-    with pytest.raises(CommandError, match="The worker ended with code 3"):
+    with pytest.raises(CommandError, match="The worker of runs ended with code 3"):
         call_command("serve")
     assert log.read_text() == "begun begun begun "
-    told = re.findall(r"The worker ended with code (\d)", capfd.readouterr().err)
+    told = re.findall(r"The worker of runs ended with code (\d)", capfd.readouterr().err)
     assert told == ["1", "2"]
 
 
 def test_without_its_web_server_it_ends(monkeypatch):
     monkeypatch.setattr(serve, "QUICK_SECONDS", 0.0)
     monkeypatch.setattr(serve, "_web", lambda *_: program("import sys; sys.exit(7)"))
-    monkeypatch.setattr(serve, "_worker", lambda: program("import time; time.sleep(60)"))
+    monkeypatch.setattr(serve, "_workers", lambda: {"worker of runs": program("import time; time.sleep(60)")})
     with pytest.raises(CommandError, match="The web server ended with code 7"):
         call_command("serve")
 
@@ -47,7 +47,7 @@ def test_both_programs_are_told_what_the_server_listens_on(monkeypatch, tmp_path
     write = "import os, sys, pathlib; pathlib.Path({!r}).write_text(os.environ['PLUMBLINE_BIND']); sys.exit({})"
     monkeypatch.setattr(serve, "QUICK_SECONDS", 60.0)
     worker = write.format(str(tmp_path / "worker"), 0) + "; import time; time.sleep(60)"
-    monkeypatch.setattr(serve, "_worker", lambda: program(worker.replace("sys.exit(0)", "0")))
+    monkeypatch.setattr(serve, "_workers", lambda: {"worker of runs": program(worker.replace("sys.exit(0)", "0"))})
     web = f"import time; [time.sleep(0.1) for _ in range(100) if not os.path.exists({str(tmp_path / 'worker')!r})]"
     monkeypatch.setattr(
         serve, "_web", lambda *_: program(f"import os; {web}; " + write.format(str(tmp_path / "web"), 7))

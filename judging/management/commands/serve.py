@@ -1,4 +1,4 @@
-"""Run the web server and a worker: all that a single machine needs."""
+"""Run the web server and the workers: all that a single machine needs."""
 
 import os
 import signal
@@ -13,12 +13,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
 
+WEB = "web server"
+THREADS = {settings.RUNS: 2, settings.REPORTS: 2, settings.SWEEPS: 2}
+"""How much work of each queue is done at once. Each queue has a process of its own: computing a report, which may need all
+the memory there is, then neither delays the calls of a run nor ends them."""
 QUICK_SECONDS = 20.0
 """A worker that ends sooner is not restarted, since it would end again."""
 
 
 class Command(BaseCommand):
-    help = "Run the Plumbline web server and one worker with the scheduler, until Ctrl+C."
+    help = "Run the Plumbline web server and a worker for each queue, with the scheduler, until Ctrl+C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -27,22 +31,22 @@ class Command(BaseCommand):
         parser.add_argument("--without-worker", action="store_true", help="Run only the web server.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        programs = {"web server": _web(options["host"], options["port"], options["threads"])}
+        programs = {WEB: _web(options["host"], options["port"], options["threads"])}
         if not options["without_worker"]:
-            programs["worker"] = _worker()
-        # Both learn what the server listens on: what a single user's machine allows, one that others reach does not.
+            programs |= _workers()
+        # All learn what the server listens on: what a single user's machine allows, one that others reach does not.
         environment = {**os.environ, "PLUMBLINE_BIND": options["host"]}
         running = {name: _started(command, environment) for name, command in programs.items()}
-        begun = time.monotonic()
+        begun = dict.fromkeys(running, time.monotonic())
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         if not User.objects.exists():
             self.stdout.write("There are no accounts yet; create an owner with: manage.py add_person NAME")
         self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (press Ctrl+C to stop)")
         try:
-            while (ended := _first_to_end(running)) == "worker" and time.monotonic() - begun > QUICK_SECONDS:
+            while (ended := _first_to_end(running)) != WEB and time.monotonic() - begun[ended] > QUICK_SECONDS:
                 # Killed for its memory, say: nothing is lost, and raters go on.
-                code, begun = running[ended].returncode, time.monotonic()
-                self.stderr.write(f"The worker ended with code {code}; starting another one.")
+                code, begun[ended] = running[ended].returncode, time.monotonic()
+                self.stderr.write(f"The {ended} ended with code {code}; starting another one.")
                 running[ended] = _started(programs[ended], environment)
             raise CommandError(
                 f"The {ended} ended with code {running[ended].returncode}; its last lines above say why "
@@ -55,7 +59,7 @@ class Command(BaseCommand):
 
 
 def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, env=environment)  # nosec B603 # the commands are ours
+    return _started(command, environment)  # nosec B603 # the commands are ours
 
 
 def _web(host: str, port: int, threads: int) -> list[str]:
@@ -66,12 +70,18 @@ def _web(host: str, port: int, threads: int) -> list[str]:
     ]
 
 
-def _worker() -> list[str]:
+def _workers() -> dict[str, list[str]]:
+    return {f"worker of {queue}": _worker(queue, threads) for queue, threads in THREADS.items()}
+
+
+def _worker(queue: str, threads: int) -> list[str]:
+    beat = ["--beat", "--schedule", str(settings.DATA_DIR / "beat-schedule")] if queue == settings.SWEEPS else []
     return [
         # A warning about running as root is no news to whoever serves a demonstration from a container.
-        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "--beat"),
-        *("--schedule", str(settings.DATA_DIR / "beat-schedule"), "--pool", "threads", "--concurrency", "2"),
-        *("--loglevel", "WARNING"),
+        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "-Q", queue),
+        *("-n", f"{queue}@%h", "--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"),
+        # Workers on one machine have nothing to tell each other, and each message would be a file.
+        *("--without-gossip", "--without-mingle", "--without-heartbeat", *beat),
     ]
 
 

@@ -78,6 +78,16 @@ def comparison_panel(study: Study, judge: Rater, weighting: Weighting) -> Compar
         return ComparisonPanel(judge, reason=_reason(error))
     except (NoVerdicts, WithoutWeight):
         return ComparisonPanel(judge, reason=gettext("This judge has no usable verdicts in this study."))
+    return panel_of(study, judge, weighting, report)
+
+
+def panel_without_report(judge: Rater) -> ComparisonPanel:
+    """Return the panel of a judge for which the worker found nothing to compare."""
+    return ComparisonPanel(judge, reason=_reason(NothingShared()))
+
+
+def panel_of(study: Study, judge: Rater, weighting: Weighting, report: JudgeComparison) -> ComparisonPanel:
+    """Return the panel that shows a report, computed with these weights."""
     names = _questions(study)
     points = sorted(report.points, key=lambda point: (point.instruction, point.model))
     items = [_item(item, names.get(item.key, "")) for item in report.items]

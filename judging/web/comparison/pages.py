@@ -9,22 +9,31 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
-from annotation.models import Study
+from annotation.models import Rater, Study
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
+from calibration.models import Report
+from calibration.report_store.refreshes import refresh
 from calibration.reports.cache import is_slow
-from calibration.reports.codec import Missing
+from calibration.reports.codec import Missing, read_back
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
 from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.blocks import ResultPage
+from calibration.web.freshness import Freshness, freshness_of, not_yet, shown_report, together, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
-from calibration.web.serving import file_of, ready_report
-from core.background import send_after_commit
-from judging.comparison.judge_against_people import has_overall, is_known, weighting_for
-from judging.web.comparison.blocks import ComparisonPanel, comparison_blocks, comparison_panel
+from calibration.web.serving import file_of
+from judging.comparison.judge_against_people import KIND, JudgeComparison, has_overall, question_about, weighting_for
+from judging.leaderboards.weighting import EQUAL, Weighting
+from judging.web.comparison.blocks import (
+    ComparisonPanel,
+    comparison_blocks,
+    comparison_panel,
+    panel_of,
+    panel_without_report,
+)
 from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
 
 
@@ -37,22 +46,27 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
     if kind_asked(study) != "scores":
-        shown, waiting = _blocks(request, study)
+        shown, freshness = _blocks(study)
     else:
-        panels, waiting = _panels(request, study)
+        panels, freshness = _panels(study)
         without_panel = {panel.judge.public_id for panel in panels if panel.reason}
-        if without_panel and not waiting:
-            shown, waiting = _by_criterion(request, study, without_panel)
+        if without_panel and not freshness.missing:
+            shown, others = _by_criterion(study, without_panel)
+            freshness = freshness.with_other(others)
             panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", ())]
-        if "file" in request.GET:
-            found = [*comparison_blocks(panels), *shown.get("blocks", [])]
-            return file_of(ResultPage("", "", found, []), request.GET["file"], study.slug)
+    if (nothing_new := unchanged(request, freshness)) is not None:
+        return nothing_new
+    if "file" in request.GET and kind_asked(study) == "scores":
+        found = [*comparison_blocks(panels), *shown.get("blocks", [])]
+        if not found and freshness.missing:
+            return not_yet()
+        return file_of(ResultPage("", "", found, []), request.GET["file"], study.slug, freshness)
     context = {
         **shown,
         "study": study,
         "provenance": provenance_of(study),
         "panels": panels,
-        "waiting": waiting,
+        "freshness": freshness,
         "leads": leads_workspace_of(user, study),
         "has_tasks": study.tasks.exists(),
         "discredited": discredited_judges(study),
@@ -63,14 +77,12 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
 
 
-def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
-    """Return the blocks for pairs and for reviews of verdicts, and whether a worker is computing them."""
-    settings = depth_settings(study, {})
-    report = ready_report(study, JUDGES, settings, asked_before="waiting" in request.GET)
-    if report is None:
-        return {}, True
-    if isinstance(report, Missing):
-        return {}, False
+def _blocks(study: Study) -> tuple[dict[str, Any], Freshness]:
+    """Return the blocks for pairs and for reviews of verdicts, and how old they are."""
+    found = shown_report(study, JUDGES, depth_settings(study, {}))
+    report = found.report
+    if report is None or isinstance(report, Missing):
+        return {}, found.freshness
     page = judges_depth_page(study, report)
     shown: dict[str, Any] = {
         "path": reverse("judging:judges_depth", args=[study]),
@@ -83,37 +95,62 @@ def _blocks(request: HttpRequest, study: Study) -> tuple[dict[str, Any], bool]:
     else:
         shown["opening"] = reasonable_opening(report.reasonable)
         shown["blocks"] = judge_depth_blocks(study, report)
-    return shown, False
+    return shown, found.freshness
 
 
-def _by_criterion(request: HttpRequest, study: Study, judges: set[str]) -> tuple[dict[str, Any], bool]:
-    """Return agreement on each criterion for judges with these public ids, and whether a worker is computing it.
+def _by_criterion(study: Study, judges: set[str]) -> tuple[dict[str, Any], Freshness]:
+    """Return agreement on each criterion for judges with these public ids, and how old it is.
 
     `compared` are the judges that share a criterion of some response with people.
     """
-    report = ready_report(study, BY_CRITERION, criterion_settings(), asked_before="waiting" in request.GET)
-    if report is None:
-        return {}, True
-    compared = judges & comparable(report)
+    found = shown_report(study, BY_CRITERION, criterion_settings())
+    if found.report is None:
+        return {}, found.freshness
+    compared = judges & comparable(found.report)
     return {
         "compared": compared,
         "path": reverse("judging:judges", args=[study]),
-        "opening": criterion_opening(study, report, compared),
-        "blocks": criterion_blocks(study, report, compared),
+        "opening": criterion_opening(study, found.report, compared),
+        "blocks": criterion_blocks(study, found.report, compared),
         "method": criterion_method(study),
         "code": ["calibration.statistics.agreement.leave_one_out", "calibration.statistics.judges.comparison"],
-    }, False
+    }, found.freshness
 
 
-def _panels(request: HttpRequest, study: Study) -> tuple[list[ComparisonPanel], bool]:
-    """Return a panel per judge, and whether a worker is computing more; without overall scores there is nothing to do."""
-    weighting, slow = weighting_for(study), is_slow(study) and has_overall(study)
-    panels, waiting = [], False
-    for judge in (row.judge for row in judges_by_verdicts(study) if row.verdicts):
-        if slow and not is_known(study, judge, weighting):
-            waiting = True
-            continue
-        panels.append(comparison_panel(study, judge, weighting))
-    if waiting and "waiting" not in request.GET:
-        send_after_commit("judging.compare", study.pk)
-    return panels, waiting
+def _panels(study: Study) -> tuple[list[ComparisonPanel], Freshness]:
+    """Return a panel per judge, and how old they are; without overall scores there is nothing to do."""
+    weighting = weighting_for(study)
+    judges = [row.judge for row in judges_by_verdicts(study) if row.verdicts]
+    if not (is_slow(study) and has_overall(study)):
+        return [comparison_panel(study, judge, weighting) for judge in judges], Freshness()
+    stored = {judge: _stored(study, judge, weighting) for judge in judges}
+    freshness = together(parts for _weights, _row, parts in stored.values())
+    if not freshness.current:
+        freshness = freshness.of_refresh(refresh(study, KIND, {}, "judging.compare"))
+    # After the comparison, a judge without a report has nothing in common with people.
+    compared = not freshness.under_way and not freshness.failed
+    panels = []
+    for judge, (weights, row, _parts) in stored.items():
+        if row is not None:
+            panels.append(panel_of(study, judge, weights, read_back(JudgeComparison, row.result)))
+        elif compared:
+            panels.append(panel_without_report(judge))
+    if compared:
+        freshness = together(parts for _weights, row, parts in stored.values() if row is not None)
+    return panels, freshness
+
+
+def _stored(study: Study, judge: Rater, weighting: Weighting) -> tuple[Weighting, Report | None, Freshness]:
+    """Return the newest stored comparison of the judge, the weights it was made with, and how old it is.
+
+    It has equal weights where the study's weights do not cover every category.
+    """
+    for weights in (weighting, Weighting(EQUAL)):
+        question = question_about(study, judge, weights)
+        row = question.current()
+        current = row is not None
+        if row is None:
+            row = question.latest()
+        if row is not None:
+            return weights, row, freshness_of(row, current=current, answers_since=question.answers_since(row))
+    return weighting, None, freshness_of(None, current=False)

@@ -351,3 +351,22 @@ def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch
         as_lead.get(address, headers=HTMX)
     assert "The figures are being computed" in html
     assert len(sent) == 2
+
+
+def test_a_large_study_without_new_answers_is_not_counted_again(study, monkeypatch, django_capture_on_commit_callbacks):
+    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+    asked, now = [], timezone.now()
+    keep_tally(study, clock=lambda: now)
+
+    def seen_after(seconds):
+        with django_capture_on_commit_callbacks(execute=True):
+            counted(study, clock=lambda: now + timedelta(seconds=seconds), enqueue=asked.append)
+
+    seen_after(20)
+    assert asked == []
+    Assignment.objects.filter(task__study=study, status="submitted").first().scores.all().delete()
+    seen_after(25)
+    assert asked == [study.pk]
+    keep_tally(study, clock=lambda: now)
+    seen_after(70)
+    assert asked == [study.pk] * 2

@@ -178,7 +178,7 @@ def test_a_large_study_is_left_to_a_worker(django_capture_on_commit_callbacks):
             first = client.get(address(study))
         assert "its figures are computed in the background" in markup(first) and len(callbacks) == 1
         with django_capture_on_commit_callbacks(execute=False) as again:
-            client.get(address(study, "?waiting=1"))
+            client.get(address(study, "?waiting=0"))
         assert again == []
         build_report(study.pk, "raters", rater_settings())
         assert "within one standard deviation" in markup(client.get(address(study)))

@@ -409,12 +409,12 @@ def test_a_large_agreement_report_is_computed_by_the_worker(
     monkeypatch.setattr(tasks.build_report, "delay", lambda *args: sent.append(args))
     with django_capture_on_commit_callbacks(execute=True):
         page = markup(lead.get(address("agreement")))
-    assert "waiting=1" in page
+    assert "waiting=0" in page
     with django_capture_on_commit_callbacks(execute=True):
-        lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX)
+        lead.get(address("agreement") + "?criterion=&waiting=0", **HTMX)
     assert len(sent) == 1
     tasks.build_report(*sent[0])
-    part = markup(lead.get(address("agreement") + "?criterion=&waiting=1", **HTMX))
+    part = markup(lead.get(address("agreement") + "?criterion=&waiting=0", **HTMX))
     assert 'class="answer"' in part
     assert "<html" not in part
 

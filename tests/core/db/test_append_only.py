@@ -17,9 +17,9 @@ RECORDS = {
 
 def test_every_record_has_its_trigger():
     if connection.vendor == "postgresql":
-        query = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal"
+        query = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal AND tgname LIKE '%append_only'"
     else:
-        query = "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'"
+        query = "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%append_only'"
     with connection.cursor() as cursor:
         cursor.execute(query)
         assert {table for (table,) in cursor.fetchall()} == RECORDS
