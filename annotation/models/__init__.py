@@ -1,13 +1,15 @@
 """How responses are rated: rubrics and scales, studies, raters, tasks, and the answers of people and judges."""
 
 from annotation.models.answers import CheckOutcome, Draft, LateChange, Score, TimeCorrection, latest_scores
-from annotation.models.assignments import Assignment, AssignmentQuerySet, Flag, Seat
+from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet, Flag, Seat
+from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
 
 __all__ = [
+    "GIVEN",
     "Assignment",
     "AssignmentQuerySet",
     "BrowserRequest",
@@ -17,6 +19,7 @@ __all__ = [
     "DeskTally",
     "DoorKnock",
     "Draft",
+    "Exclusion",
     "Flag",
     "Guideline",
     "LateChange",
@@ -32,5 +35,9 @@ __all__ = [
     "Study",
     "Task",
     "TimeCorrection",
+    "are_excluded_shown",
+    "counting",
+    "counting_checks",
+    "excluded_shown",
     "latest_scores",
 ]

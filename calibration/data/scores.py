@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from django.db.models import Q, QuerySet
 
-from annotation.models import Assignment, Rater, Score, Study, Task
+from annotation.models import Assignment, Rater, Score, Study, Task, counting
 from calibration.data.columns import (
     Criteria,
     categories_of,
@@ -115,8 +115,8 @@ def _assignments(
     repeats: bool,
     kinds: Collection[Task.Kind],
 ) -> QuerySet[Assignment]:
-    derived = [Assignment.Status.DERIVED] if keep_derived else []
-    found = Assignment.objects.filter(status__in=[Assignment.Status.SUBMITTED, *derived]).order_by()
+    counted = counting() | Q(status=Assignment.Status.DERIVED) if keep_derived else counting()
+    found = Assignment.objects.filter(counted).order_by()
     if set(kinds) != set(EVERY_KIND):
         found = found.filter(task__kind__in=[str(kind) for kind in kinds])
     if not repeats:
