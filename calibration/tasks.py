@@ -5,7 +5,7 @@ from typing import Any
 from celery import shared_task
 
 from accounts.models import Event, User
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
@@ -15,12 +15,13 @@ from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]
-def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None) -> None:
+def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None, shown: bool = False) -> None:
     """Fit a study's weights; a refusal is written to the event log, from which the weights page reads it."""
     row = Study.objects.get(pk=study)
     actor = User.objects.filter(pk=user).first() if user else None
     try:
-        run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
+        with excluded_shown(shown):
+            run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
     except (FitRefused, NothingToRead) as error:
         Event.objects.create(
             workspace=row.workspace,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from celery import shared_task
 from django.utils import timezone
 
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.reports.registry import report_of
 from generation.execution.recovery import each_alone
@@ -47,9 +47,13 @@ def sweep() -> None:
 
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]
-def compare(study_id: int) -> None:
+def compare(study_id: int, shown: bool = False) -> None:
     """Computes the comparisons of every judge of a study with its people into the cache, for the page to show."""
-    study = Study.objects.get(pk=study_id)
+    with excluded_shown(shown):
+        _compare(Study.objects.get(pk=study_id))
+
+
+def _compare(study: Study) -> None:
     weighting = weighting_for(study)
     for judge in judges_in(study):
         try:

@@ -88,9 +88,7 @@ def _await_answers(rater: int) -> None:
 def _free_seats(assignments: QuerySet[Assignment]) -> None:
     """Free the seats of excluded answers; their queue place stays as the sign that they had one."""
     excluded = assignments.filter(status=Assignment.Status.EXCLUDED, seat__isnull=False)
-    Seat.objects.filter(pk__in=excluded.values("seat")).update(
-        state=Seat.State.FREE, holder=None, leased_until=None
-    )
+    Seat.objects.filter(pk__in=excluded.values("seat")).update(state=Seat.State.FREE, holder=None, leased_until=None)
     excluded.update(seat=None, queue_place=Coalesce("queue_place", 1))
 
 

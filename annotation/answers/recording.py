@@ -17,9 +17,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.answers.excluded import set_aside_if_excluded
 from annotation.assignment.haste import TOO_FAST, Haste, note_haste, too_fast
 from annotation.assignment.rater_status import note_check, too_late
-from annotation.answers.excluded import set_aside_if_excluded
 from annotation.assignment.slots import regain_seat, release_seat
 from annotation.models import GIVEN, Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
 from annotation.rules.reading_time import bounded

@@ -1,7 +1,7 @@
 """How responses are rated: rubrics and scales, studies, raters, tasks, and the answers of people and judges."""
 
 from annotation.models.answers import CheckOutcome, Draft, LateChange, Score, TimeCorrection, latest_scores
-from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet, Flag, Seat
+from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet, Flag, Seat, why_not_counted
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing
@@ -40,4 +40,5 @@ __all__ = [
     "counting_checks",
     "excluded_shown",
     "latest_scores",
+    "why_not_counted",
 ]

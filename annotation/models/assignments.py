@@ -152,13 +152,15 @@ class Assignment(models.Model):
         return self.public_id
 
 
-GIVEN = (
-    Assignment.Status.SUBMITTED,
-    Assignment.Status.SURPLUS,
-    Assignment.Status.CHECKED,
-    Assignment.Status.EXCLUDED,
-)
+GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED, Assignment.Status.EXCLUDED)
 """Answers that a rater gave: their own pages, their hours and their payment are the same whether or not they count."""
+
+
+def why_not_counted(status: str, reason: str) -> str:
+    """Why an answer does not count: "excluded" by a lead, or what made it surplus ("full", "closed", ...); '' if it does."""
+    if status == Assignment.Status.EXCLUDED:
+        return "excluded"
+    return (reason or "full") if status == Assignment.Status.SURPLUS else ""
 
 
 class Flag(models.Model):

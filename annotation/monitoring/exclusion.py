@@ -55,6 +55,11 @@ def preview_exclusion(rater: Rater, since: datetime | None) -> Touched:
     return Touched(**found)
 
 
+def exclusions_changed_since(study: Study, moment: datetime) -> bool:
+    """Whether answers of the study were excluded, or an exclusion lifted, after this moment."""
+    return study.exclusions.filter(Q(at__gt=moment) | Q(lifted_at__gt=moment)).exists()
+
+
 def standing_exclusion(rater: Rater) -> Exclusion | None:
     return Exclusion.objects.standing().filter(rater=rater).select_related("by").first()
 
@@ -69,12 +74,16 @@ def exclude(
     reason = reason.strip()
     if rater.kind != Rater.Kind.PERSON or rater.study_id != study.pk:
         raise ExclusionRefused(
-            _("Only the answers of this study's own raters can be excluded; a judge is left out by the choice of judges.")
+            _(
+                "Only the answers of this study's own raters can be excluded; a judge is left out by the choice of judges."
+            )
         )
     if not reason:
         raise ExclusionRefused(_("Give a reason; it stays in the study's history and in its export."))
     if len(reason) > LONGEST_REASON:
-        raise ExclusionRefused(_("The reason is too long; shorten it to %(most)d characters.") % {"most": LONGEST_REASON})
+        raise ExclusionRefused(
+            _("The reason is too long; shorten it to %(most)d characters.") % {"most": LONGEST_REASON}
+        )
     if since is not None and since > clock():
         raise ExclusionRefused(_("This moment is in the future; choose an earlier one, or exclude all answers."))
     try:

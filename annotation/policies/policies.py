@@ -137,6 +137,7 @@ class Policies:
     reading_pace: PaceRule = PaceRule()
     controls: int | None = None
     show_gold: bool = False
+    adjudicated_labels: bool = False
     consent: Mapping[str, str] = field(default_factory=dict)
     payment: Mapping[str, str] = field(default_factory=dict)
     expected: Expectation = Expectation()
@@ -186,6 +187,7 @@ class Policies:
             reading_pace=PaceRule(*reader.numbers("reading_pace", asdict(PaceRule()), BAD_PACE, _is_pace).values()),
             controls=reader.count("controls"),
             show_gold=reader.flag("show_gold"),
+            adjudicated_labels=reader.flag("adjudicated_labels"),
             consent=reader.part("consent"),
             payment=reader.part("payment"),
             expected=reader.expected(),

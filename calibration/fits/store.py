@@ -18,7 +18,7 @@ from accounts.models import Event, User
 from annotation.models import Rater, Study
 from calibration.data.frames import ABOUT_RESPONSES, ScoreFrame, data_hash
 from calibration.data.labels import CategoryRows, checklist_rows
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame
 from calibration.fits.categories import (
     FitRefused,
     FitSettings,
@@ -28,7 +28,7 @@ from calibration.fits.categories import (
     fit_categories,
     rows_to_json,
 )
-from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
 from calibration.statistics.weights.certificates import certificate_to_dict, pooled_to_dict
 from generation.execution.code_version import code_version
 
@@ -52,7 +52,7 @@ def run_fit(
     fewer answers than items. Raises FitRefused, and NothingToRead if no person has answered the checklist.
     """
     settings = FitSettings(floor, pool, draws, seed)
-    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+    frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
     rows = checklist_rows(frame)
     kept, skipped = _large_enough(labelled_rows(frame, rows), skip_small)
     stored = {**asdict(settings), "skipped": skipped}
@@ -66,7 +66,7 @@ def run_fit(
 
 def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | None:
     """Find a stored fit of the same data with the same settings and versions, which give the same result."""
-    fits = Fit.objects.filter(study=study, data_hash=hashed, kind=Fit.Kind.FITTED)
+    fits = Fit.objects.filter(study=study, data_hash=hashed, kind=fitted_kind())
     return next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
 
 
@@ -118,6 +118,7 @@ def _store(
 ) -> Fit:
     fit = Fit.objects.create(
         workspace=study.workspace,
+        kind=fitted_kind(),
         study=study,
         benchmark=study.benchmark,
         settings=dict(settings),
@@ -198,6 +199,12 @@ def publish_fit(*, fit: Fit, name: str, user: User | None = None) -> Fit:
     if name in RESERVED_NAMES:
         raise FitRefused(
             gettext("Leaderboards call other weights %(name)s already; choose another name.") % {"name": repr(name)}
+        )
+    if fit.kind == Fit.Kind.WITH_EXCLUDED:
+        raise FitRefused(
+            gettext(
+                "This fit counts excluded answers, so it cannot be published; publish one of the answers that count."
+            )
         )
     if fit.published_name and fit.published_name != name:
         raise FitRefused(

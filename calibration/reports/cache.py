@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import Count, Max, Q
 
-from annotation.models import Assignment, Score, Study, Task
+from annotation.models import Assignment, Score, Study, Task, are_excluded_shown, excluded_shown
+from annotation.policies.policies import Policies
 from calibration.data.verdicts import judged_elsewhere
 from calibration.models import Report
 from generation.models import Category, Instruction, Response
@@ -16,7 +17,14 @@ SHAPE = 3
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 SLOW_SCORES = 60_000
 SUBMITTED = Count("pk", filter=Q(status="submitted"))
+EXCLUDED, SHOWN = "excluded", "shown"
+"""The setting of a report that counts excluded answers too; a report that leaves them out does not have it."""
 DISCREDITED = Count("pk", filter=Q(discredited=True))
+
+
+def shown_setting() -> dict[str, str]:
+    """The setting of reports in a view that counts excluded answers, {} in any other."""
+    return {EXCLUDED: SHOWN} if are_excluded_shown() else {}
 
 
 def cached_report(
@@ -27,7 +35,8 @@ def cached_report(
     found = _cached(study, kind, full)
     if found is not None:
         return dict(found.result)
-    hashed, result = compute()
+    with excluded_shown(settings.get(EXCLUDED) == SHOWN):
+        hashed, result = compute()
     row, _ = Report.objects.get_or_create(
         workspace=study.workspace,
         kind=kind,
@@ -77,8 +86,16 @@ def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
         judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
         Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
         {"categories": _filed(study)},
+        *_choices(study),
     ]
     return {**settings, "study": study.slug, "shape": SHAPE, "state": state}
+
+
+def _choices(study: Study) -> list[dict[str, Any]]:
+    """What a lead chose of which answers count; [] by default, so that lifting every exclusion finds the reports again."""
+    standing = list(study.exclusions.standing().order_by("pk").values_list("pk", flat=True))
+    adjudicated = Policies.of(study).adjudicated_labels
+    return [{"excluded": standing}] * bool(standing) + [{"adjudicated": True}] * adjudicated
 
 
 def _filed(study: Study) -> str:

@@ -201,7 +201,9 @@ def _controls(study: Study) -> ChecksOfAll:
     outcomes = (
         CheckOutcome.objects.filter(
             counting_checks("assignment__"),
-            assignment__task__study=study, purpose__in=[GOLD, CONTROL], assignment__rater__kind=Rater.Kind.PERSON
+            assignment__task__study=study,
+            purpose__in=[GOLD, CONTROL],
+            assignment__rater__kind=Rater.Kind.PERSON,
         )
         .order_by("assignment_id")
         .select_related("assignment__rater")

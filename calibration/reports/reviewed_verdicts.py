@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import Count, Max, Q, QuerySet
 
-from annotation.models import Rater, Score, Study, counting
+from annotation.models import Exclusion, Rater, Score, Study, counting
 from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
 from calibration.statistics.report_reasons import NeverReviewed
@@ -33,7 +33,10 @@ def review_state(study: Study) -> dict[str, int]:
     """Return a value for a report's settings that changes when a finding is added or a reviewed verdict's run fails."""
     doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
     found = review_scores(study).aggregate(n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted))
-    return {name: value or 0 for name, value in found.items()}
+    state = {name: value or 0 for name, value in found.items()}
+    reviewers = Exclusion.objects.standing().filter(study__kind=Study.Kind.REVIEW, study__workspace=study.workspace_id)
+    standing = reviewers.aggregate(last=Max("pk"), n=Count("pk"))
+    return state | ({"excluded": standing["n"], "last_exclusion": standing["last"]} if standing["n"] else {})
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
+from calibration.web.answer_notes import answer_notes
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
 from calibration.web.weights.page import earlier_fits, fit_opening
@@ -164,4 +165,6 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     found = desk_figures_of(study)
     if found.outdated and (found.since is None or timezone.now() - found.since > AGAIN_AFTER):
         ask_again(study)
-    return render(request, "calibration/_desk_figures.html", {"study": study, "found": found})
+    return render(
+        request, "calibration/_desk_figures.html", {"study": study, "found": found, **answer_notes(request, study)}
+    )

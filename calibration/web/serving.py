@@ -13,12 +13,14 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Score, Study
+from annotation.models import Score, Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
+from calibration.reports.cache import shown_setting
 from calibration.reports.registry import ReportKind, Settings, known, report_of
+from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, ResultPage
 from calibration.web.table_files import TABLE_FORMATS, page_as_json
 from core.background import send_after_commit
@@ -63,9 +65,10 @@ def result_view(kind: PageKind[Any]) -> Callable[..., HttpResponse]:
 
 def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpResponse:
     """Serve the page of a study's report, one of its files (?file=), or a note that it is being computed."""
-    settings = kind.settings(study, request.GET.dict())
-    report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
-    page = kind.page(study, report) if report is not None else None
+    with excluded_shown(are_excluded_asked(request, study)):
+        settings = kind.settings(study, request.GET.dict())
+        report = ready_report(study, kind.report, settings, asked_before="waiting" in request.GET, build=kind.build)
+        page = kind.page(study, report) if report is not None else None
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], study.slug)
     query = request.GET.copy()
@@ -80,6 +83,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "path": request.path,
         "links": [(reverse(name, args=[study.slug]), words) for name, words in kind.links()],
         "discredited": discredited_judges(study) if kind.about_judges else [],
+        **answer_notes(request, study),
     }
     template = "calibration/result.html"
     if request.htmx:  # type: ignore[attr-defined]
@@ -96,6 +100,7 @@ def ready_report(
     build: str = "calibration.build_report",
 ) -> R | None:
     """Return the report, computing it here if that is quick; None while a worker computes it."""
+    settings = {**settings, **shown_setting()}
     found = known(study, kind, settings)
     if found is not None:
         return found
