@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.models import Rater, Study
+from annotation.monitoring.exclusion import exclusions_changed_since
 from calibration.data.frames import ABOUT_RESPONSES, ScoreFrame, data_hash
 from calibration.data.labels import CategoryRows, checklist_rows
 from calibration.data.scores import label_frame
@@ -48,8 +49,9 @@ def run_fit(
 ) -> Fit:
     """Fit weights to people's answers in a study and store them; nothing is stored if any category fails.
 
-    The same data, settings and versions return the fit that is already stored. `skip_small` leaves out categories with
-    fewer answers than items. Raises FitRefused, and NothingToRead if no person has answered the checklist.
+    The same data, settings and versions return the fit that is already stored, unless exclusions changed since.
+    `skip_small` leaves out categories with fewer answers than items. Raises FitRefused, and NothingToRead if no person
+    has answered the checklist.
     """
     settings = FitSettings(floor, pool, draws, seed)
     frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
@@ -67,7 +69,10 @@ def run_fit(
 def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | None:
     """Find a stored fit of the same data with the same settings and versions, which give the same result."""
     fits = Fit.objects.filter(study=study, data_hash=hashed, kind=fitted_kind())
-    return next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
+    same = next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
+    if same is not None and exclusions_changed_since(study, same.created_at):
+        return None  # the newest fit is the study's, so these answers need one made after the last exclusion
+    return same
 
 
 def labelled_rows(frame: ScoreFrame, rows: Sequence[CategoryRows]) -> list[LabelledRows]:

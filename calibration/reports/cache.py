@@ -19,6 +19,7 @@ SLOW_SCORES = 60_000
 SUBMITTED = Count("pk", filter=Q(status="submitted"))
 EXCLUDED, SHOWN = "excluded", "shown"
 """The setting of a report that counts excluded answers too; a report that leaves them out does not have it."""
+CHOICES = "choices"
 DISCREDITED = Count("pk", filter=Q(discredited=True))
 
 
@@ -57,7 +58,8 @@ def current_reports(study: Study) -> list[Report]:
     """Select the stored results of the study in its present state, which its pages show."""
     rows = Report.objects.filter(study=study).order_by("kind", "pk")
     state = _with_state(study, {})
-    return [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
+    kept = [row for row in rows if all(row.settings.get(name) == value for name, value in state.items())]
+    return [row for row in kept if row.settings.get(CHOICES) == state.get(CHOICES)]
 
 
 def is_slow(study: Study) -> bool:
@@ -86,16 +88,15 @@ def _with_state(study: Study, settings: Mapping[str, Any]) -> dict[str, Any]:
         judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),
         Score.objects.filter(assignment__in=judged).aggregate(n=Count("pk"), last=Max("pk")),
         {"categories": _filed(study)},
-        *_choices(study),
     ]
-    return {**settings, "study": study.slug, "shape": SHAPE, "state": state}
+    return {**settings, "study": study.slug, "shape": SHAPE, "state": state, **choices_of(study)}
 
 
-def _choices(study: Study) -> list[dict[str, Any]]:
-    """What a lead chose of which answers count; [] by default, so that lifting every exclusion finds the reports again."""
+def choices_of(study: Study) -> dict[str, dict[str, Any]]:
+    """What leads chose about which answers count, {} if nothing; when all exclusions are lifted, reports are found again."""
     standing = list(study.exclusions.standing().order_by("pk").values_list("pk", flat=True))
-    adjudicated = Policies.of(study).adjudicated_labels
-    return [{"excluded": standing}] * bool(standing) + [{"adjudicated": True}] * adjudicated
+    chosen = {"excluded": standing, "adjudicated": Policies.of(study).adjudicated_labels}
+    return {CHOICES: chosen} if any(chosen.values()) else {}
 
 
 def _filed(study: Study) -> str:

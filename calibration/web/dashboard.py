@@ -26,7 +26,7 @@ from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
 from calibration.models import Report
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
-from calibration.reports.cache import SHAPE, SLOW_SCORES
+from calibration.reports.cache import CHOICES, EXCLUDED, SHAPE, SLOW_SCORES, choices_of
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
@@ -69,9 +69,14 @@ class DeskFigures:
 
 
 def newest(study: Study, kind: str, settings: Settings) -> Report | None:
-    """Return the last stored report with these settings, even if there are newer answers."""
+    """Return the last stored report with these settings, even if there are newer answers, of the answers that count."""
     wanted = {f"settings__{name}": value for name, value in {**settings, "shape": SHAPE}.items()}
-    return Report.objects.filter(study=study, kind=kind, **wanted).order_by("-pk").first()
+    found = Report.objects.filter(study=study, kind=kind, **wanted).exclude(settings__has_key=EXCLUDED)
+    chosen = choices_of(study)
+    chosen_alike = (
+        found.filter(settings__choices=chosen[CHOICES]) if chosen else found.exclude(settings__has_key=CHOICES)
+    )
+    return chosen_alike.order_by("-pk").first()
 
 
 def refresh_small(study: Study) -> None:

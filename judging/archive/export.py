@@ -40,7 +40,7 @@ from calibration.data.verdicts import judged_elsewhere
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
 from calibration.models import CategoryFit, Fit, FittedWeight
-from calibration.reports.cache import current_reports
+from calibration.reports.cache import CHOICES, current_reports
 from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
 from calibration.reports.reviewed_verdicts import review_scores
@@ -139,7 +139,7 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
 
 def asked(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a report was asked for, without the state of the rows under which it is stored."""
-    return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
+    return {name: value for name, value in settings.items() if name not in ("study", "shape", "state", CHOICES)}
 
 
 def parts_of(study: Study) -> list[ExportPart]:
