@@ -26,6 +26,7 @@ from annotation.monitoring.exclusion import (
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from core.messages.rendering import for_reader
+from core.text import storable
 
 
 class ExclusionForm(forms.Form):
@@ -80,7 +81,7 @@ def lift_exclusion(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
     user = cast(User, request.user)
     study, rater = _study_and_rater(user, slug, rater_id)
     exclusion = get_object_or_404(
-        Exclusion.objects.select_related("rater"), rater=rater, public_id=request.POST.get("exclusion", "")
+        Exclusion.objects.select_related("rater"), rater=rater, public_id=storable(request.POST.get("exclusion", ""))
     )
     try:
         back = lift(exclusion, by=user)

@@ -24,6 +24,7 @@ from annotation.monitoring.exclusion import (
 from annotation.monitoring.progress import rater_rows, study_rows
 from annotation.studies.life_cycle import set_status
 from tests.annotation.raters_at_work import NOON, answers_to, clock, make_study, work
+from tests.annotation.tables import load, written
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -286,3 +287,22 @@ def test_a_closed_study_can_still_be_cleaned(study, ann):
     assert statuses(ann) == ["excluded"] * 4
     lift(exclusion, by=None)
     assert statuses(ann) == ["submitted"] * 4
+
+
+def test_what_is_imported_of_an_excluded_rater_is_excluded(tmp_path):
+    """A second load adds answers past the rating screen; they do not count either, and lifting counts them all."""
+    names = {"item": "item", "model": "system", "rater": "who", "criterion": "criterion", "value": "score"}
+    columns = [part for name, column in names.items() for part in ("--column", f"{name}={column}")]
+
+    def load_items(*items):
+        rows = "".join(f"{item},m1,{who},overall,5\n" for item in items for who in ("ann", "bob"))
+        path = written(tmp_path, "item,system,who,criterion,score\n" + rows, "r.csv")
+        load("ratings", path, "--study", "tea", *columns, "--scale", "overall=0:10:1", "--overall", "overall")
+
+    load_items("x")
+    ann = Rater.objects.get(study__slug="tea", label="ann")
+    exclusion = exclude(ann.study, ann, since=None, reason=WHY, by=None)
+    load_items("x", "y")
+    assert statuses(ann) == ["excluded"] * 2
+    assert statuses(Rater.objects.get(label="bob")) == ["submitted"] * 2
+    assert lift(exclusion, by=None).answers == 2
