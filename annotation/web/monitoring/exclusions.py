@@ -91,8 +91,8 @@ def lift_exclusion(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
     told = ngettext("%(n)s answer counts again.", "%(n)s answers count again.", back.answers) % {"n": back.answers}
     if back.unseated:
         told += " " + ngettext(
-            "On %(n)s task others have taken the place since, so it now has more ratings than planned.",
-            "On %(n)s tasks others have taken the place since, so they now have more ratings than planned.",
+            "On %(n)s task another rater has taken the slot since, so it now has more ratings than planned.",
+            "On %(n)s tasks other raters have taken the slot since, so they now have more ratings than planned.",
             back.unseated,
         ) % {"n": back.unseated}
     messages.success(request, told)
@@ -127,8 +127,8 @@ def _context(study: Study, rater: Rater, form: ExclusionForm) -> dict[str, Any]:
 def _tell_excluded(request: HttpRequest, exclusion: Exclusion) -> None:
     answers = exclusion.rater.assignments.filter(status="excluded").count()
     told = ngettext(
-        "%(n)s answer is excluded from results. Its place is free for other raters.",
-        "%(n)s answers are excluded from results. Their places are free for other raters.",
+        "%(n)s answer is excluded from results. Its assignment slot is free for other raters.",
+        "%(n)s answers are excluded from results. Their assignment slots are free for other raters.",
         answers,
     )
     messages.success(request, told % {"n": answers})

@@ -1,8 +1,10 @@
 """A lead excludes a rater's answers: others get their seats, the rater notices nothing, and lifting gives all back."""
 
+import io
 from datetime import timedelta
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
@@ -88,7 +90,7 @@ def test_lifting_after_others_took_the_seats_says_so(study, ann, client):
     assert posted["exclusion"] in page.content.decode()
     answer = client.post(reverse("annotation:lift_exclusion", args=[study.slug, ann.public_id]), posted, follow=True)
     said = answer.content.decode()
-    assert "4 answers count again. On 3 tasks others have taken the place since" in said
+    assert "4 answers count again. On 3 tasks other raters have taken the slot since" in said
     assert statuses(ann) == ["submitted"] * 4
     (row,) = study_rows([study])
     assert (row.seats, row.taken, row.people) == (8, 8, 11)
@@ -227,7 +229,7 @@ def test_the_page_previews_excludes_and_logs(study, ann, client):
     client.force_login(lead)
     page = reverse("annotation:exclusion", args=[study.slug, ann.public_id])
     said = " ".join(client.get(page).content.decode().split())
-    assert "4 answers would be excluded, on 4 tasks. Places that others can then take: 4." in said
+    assert "4 answers would be excluded, on 4 tasks. Assignment slots that others can then take: 4." in said
     said = " ".join(client.get(f"{page}?since=2030-01-01T00:00").content.decode().split())
     assert "0 answers would be excluded" in said
     assert client.get(f"{page}?since=nonsense").status_code == 200
@@ -237,7 +239,7 @@ def test_the_page_previews_excludes_and_logs(study, ann, client):
     assert not Exclusion.objects.exists()
     answer = client.post(page, {"reason": WHY}, follow=True)
     said = " ".join(answer.content.decode().split())
-    assert "4 answers are excluded from results. Their places are free for other raters." in said
+    assert "4 answers are excluded from results. Their assignment slots are free for other raters." in said
     assert "All answers of this rater are excluded from results." in said and WHY in said
     assert client.post(page, {"reason": WHY}).status_code == 422
     lift(standing_exclusion(ann), by=lead)
@@ -306,3 +308,26 @@ def test_what_is_imported_of_an_excluded_rater_is_excluded(tmp_path):
     assert statuses(ann) == ["excluded"] * 2
     assert statuses(Rater.objects.get(label="bob")) == ["submitted"] * 2
     assert lift(exclusion, by=None).answers == 2
+
+
+def test_the_command_previews_excludes_and_lifts(study, ann):
+    def said(*arguments, **options):
+        out = io.StringIO()
+        call_command("exclude_rater", study.slug, *arguments, stdout=out, **options)
+        return out.getvalue()
+
+    assert said("ann", preview=True) == "4 answers on 4 tasks would be excluded; 4 slots are freed.\n"
+    for arguments, options in (
+        (["ann"], {}),
+        (["nobody"], {"reason": WHY}),
+        (["ann"], {"reason": WHY, "since": "soon"}),
+    ):
+        with pytest.raises(CommandError):
+            said(*arguments, **options)
+    with pytest.raises(CommandError):
+        said("ann", lift=True)
+    assert not Exclusion.objects.exists()
+    assert said(ann.public_id, reason=WHY) == "4 answers on 4 tasks are excluded; 4 slots are freed.\n"
+    assert statuses(ann) == ["excluded"] * 4
+    assert said("ann", lift=True) == "4 answers count again; 0 tasks now have more ratings than planned.\n"
+    assert statuses(ann) == ["submitted"] * 4
