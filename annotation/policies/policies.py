@@ -361,6 +361,12 @@ def chosen_by_lead(study: Study) -> dict[str, Any]:
     return {name: value for name, value in study.policies.items() if name not in NOT_CHOSEN}
 
 
+def with_adjudicated_labels(workspace: int) -> list[int]:
+    """The workspace's studies, by primary key, in which a lead's adjudicated answer is the label of its task."""
+    chosen = Study.objects.filter(workspace=workspace, policies__has_key="adjudicated_labels")
+    return [study.pk for study in chosen if Policies.of(study).adjudicated_labels]
+
+
 def stored(before: Mapping[str, Any] | None = None, **chosen: object) -> dict[str, Any]:
     """Return policies as they are stored: those `before`, then these; None, "", {} and [] remove one."""
     return {name: value for name, value in {**(before or {}), **chosen}.items() if value not in (None, "", {}, [])}

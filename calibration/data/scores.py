@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import Max, Q, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study, Task, counting
-from annotation.policies.policies import Policies
+from annotation.policies.policies import Policies, with_adjudicated_labels
 from calibration.data.columns import (
     Criteria,
     categories_of,
@@ -182,10 +182,7 @@ def decided_studies(study: Study | None, benchmark: Benchmark | None = None) -> 
     """The studies, of this one or of those that rate the benchmark's responses, whose adjudicated answers are labels."""
     if study is not None:
         return [study.pk] * Policies.of(study).adjudicated_labels
-    if benchmark is None:
-        return []
-    chosen = Study.objects.filter(workspace=benchmark.workspace_id, policies__has_key="adjudicated_labels")
-    return [one.pk for one in chosen if Policies.of(one).adjudicated_labels]
+    return with_adjudicated_labels(benchmark.workspace_id) if benchmark is not None else []
 
 
 def decided_tasks(study: Study) -> int:

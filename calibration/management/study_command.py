@@ -1,5 +1,6 @@
 """The base of commands about one study: it finds the study in its workspace."""
 
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,7 +11,7 @@ from annotation.monitoring.exclusion import excluded_in
 from core.errors import UserError
 
 
-def add_excluded(parser: CommandParser) -> None:
+def add_excluded(parser: ArgumentParser) -> None:
     parser.add_argument("--excluded", action="store_true", help="Count answers that a lead excluded, too.")
 
 

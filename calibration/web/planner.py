@@ -110,8 +110,10 @@ def starting_values(study: Study) -> dict[str, Any]:
     tasks = study.tasks.filter(gold__isnull=True)
     instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
-    gone = Exclusion.objects.standing().filter(study=study, since=None).values("rater")
-    raters = study.raters.filter(kind="person").exclude(pk__in=[] if are_excluded_shown() else gone).count()
+    people = study.raters.filter(kind="person")
+    if not are_excluded_shown():
+        people = people.exclude(pk__in=Exclusion.objects.standing().filter(study=study, since=None).values("rater"))
+    raters = people.count()
     found |= {name: value for name, value in (("instructions", instructions), ("models", models)) if value}
     policies = Policies.of(study)
     if "overlap" in policies.stated:
