@@ -11,7 +11,8 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
-from annotation.models import Assignment, Rater, Score, Study
+from annotation.models import Rater, Score, Study, why_not_counted
+from annotation.monitoring.exclusion import excluded_in
 from annotation.monitoring.progress import study_rows
 from annotation.studies.access import studies_read_by, study_read_by
 from generation.api import CURSOR, SIZE
@@ -33,6 +34,10 @@ class StudyStateSerializer(StudySerializer):
     taken = serializers.IntegerField()
     answers_of_people = serializers.IntegerField()
     answers_of_judges = serializers.IntegerField()
+    answers_excluded = serializers.IntegerField(
+        help_text="Answers that a lead excluded. They are in no other number; their scores have status excluded."
+    )
+    raters_excluded = serializers.IntegerField(help_text="Raters of the excluded answers.")
     provenance = serializers.ListField(
         child=serializers.CharField(), help_text="Contains 'simulated' or 'scripted' if the study has such answers."
     )
@@ -45,6 +50,8 @@ class StudyStateSerializer(StudySerializer):
             "taken",
             "answers_of_people",
             "answers_of_judges",
+            "answers_excluded",
+            "raters_excluded",
             "provenance",
         ]
 
@@ -57,7 +64,8 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     rater_kind = serializers.CharField(source="assignment.rater.kind")
     status = serializers.CharField(source="assignment.status")
     not_counted = serializers.SerializerMethodField(
-        help_text="Why a surplus answer is not counted: closed, paused, failed, screened_out, or full; otherwise empty."
+        help_text="Why an answer is not counted: excluded by a lead, or surplus because of closed, paused, failed, "
+        "screened_out, or full; otherwise empty."
     )
     repeat = serializers.IntegerField(source="assignment.repeat")
     shown_first = serializers.CharField(source="assignment.shown_first")
@@ -93,8 +101,7 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
         ]
 
     def get_not_counted(self, score: Score) -> str:
-        surplus = score.assignment.status == Assignment.Status.SURPLUS
-        return (score.assignment.reason or "full") if surplus else ""
+        return why_not_counted(score.assignment.status, score.assignment.reason)
 
     def get_discredited(self, score: Score) -> bool:
         return bool(score.assignment.discredited)
@@ -114,13 +121,15 @@ def studies(request: Request) -> ApiResponse:
 def study(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return one study and its progress, counted from its rows."""
     found = study_to_read(request, workspace, slug)
-    (row,) = study_rows([found])
+    (row,), excluded = study_rows([found]), excluded_in(task__study=found)
     said = {
         "tasks": row.tasks,
         "seats": row.seats,
         "taken": row.taken,
         "answers_of_people": row.people,
         "answers_of_judges": row.judges,
+        "answers_excluded": excluded.answers,
+        "raters_excluded": excluded.raters,
         "provenance": row.provenance,
     }
     return ApiResponse({**StudySerializer(found).data, **said})

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from annotation.recruitment import other_browsers
-from annotation.web.monitoring import attention, dashboard, rater as rater_pages, tasks as task_pages
+from annotation.web.monitoring import attention, dashboard, exclusions, rater as rater_pages, tasks as task_pages
 from annotation.web.rating import answering, open_task, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
@@ -56,6 +56,8 @@ urlpatterns = [
     path("<study:slug>/tasks/<str:task_id>/release/", task_pages.release, name="release"),
     path("<study:slug>/raters/<str:rater_id>/", rater_pages.rater_page, name="rater"),
     path("<study:slug>/raters/<str:rater_id>/take-back/", rater_pages.take_back, name="take_back"),
+    path("<study:slug>/raters/<str:rater_id>/exclusion/", exclusions.exclusion_page, name="exclusion"),
+    path("<study:slug>/raters/<str:rater_id>/exclusion/lift/", exclusions.lift_exclusion, name="lift_exclusion"),
     path("<study:slug>/attention/", attention.attention, name="attention"),
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),

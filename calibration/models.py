@@ -5,16 +5,20 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from annotation.models import Study
+from annotation.models import Study, are_excluded_shown
 from core.db.public_ids import new_public_id
 from generation.models import Benchmark, Category
 
 
 class Fit(models.Model):
-    """Checklist weights, fitted to a study or published elsewhere. Immutable, except that a name is given once."""
+    """Checklist weights, fitted to a study or published elsewhere. Immutable, except that a name is given once.
+
+    Those of kind "excluded" count excluded answers too; they are for a look at the difference and never used elsewhere.
+    """
 
     class Kind(models.TextChoices):
         FITTED = "fitted", _("Fitted here")
+        WITH_EXCLUDED = "excluded", _("Fitted here, with excluded answers")
         PUBLISHED = "published", _("Published elsewhere")
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -42,6 +46,11 @@ class Fit(models.Model):
 
     def __str__(self) -> str:
         return self.published_name or self.public_id
+
+
+def fitted_kind() -> Fit.Kind:
+    """The kind of a study's own fits that is read and made: of the answers that count, or with the excluded ones."""
+    return Fit.Kind.WITH_EXCLUDED if are_excluded_shown() else Fit.Kind.FITTED
 
 
 class CategoryFit(models.Model):

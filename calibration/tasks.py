@@ -6,7 +6,7 @@ from celery import shared_task
 
 from accounts.models import Event, User
 from annotation.counters.counts import fold
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.store import run_fit
@@ -18,12 +18,12 @@ from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
 
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]
-def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None) -> None:
+def fit_study(study: int, floor: float, pool: bool, skip_small: bool, user: int | None, shown: bool = False) -> None:
     """Fit a study's weights; a refusal is written to the event log, from which the weights page reads it."""
     row = Study.objects.get(pk=study)
     actor = User.objects.filter(pk=user).first() if user else None
     try:
-        with computing(row, FITTING, fit_settings(floor, pool, skip_small)) as wanted:
+        with excluded_shown(shown), computing(row, FITTING, fit_settings(floor, pool, skip_small)) as wanted:
             if wanted:
                 run_fit(study=row, floor=floor, pool=pool, skip_small=skip_small, user=actor)
     except (FitRefused, NothingToRead) as error:

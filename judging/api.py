@@ -17,6 +17,7 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
+from calibration.reports.cache import SHOWN
 from core.errors import UserError
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT
@@ -180,6 +181,7 @@ def board(request: Request, workspace: str, slug: str) -> ApiResponse:
             judge=asked.get("judge", ""),
             weights=asked.get("weights") or EQUAL,
             experiment=asked.get("experiment") or MAIN_EXPERIMENT,
+            excluded=SHOWN if asked.get("excluded") == SHOWN else "",
         )
         return ApiResponse(requested_board(benchmark, requested).as_json())
     except UserError as error:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from celery import shared_task
 from django.utils import timezone
 
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.report_store.refreshes import computing
 from calibration.reports.registry import refresh_report
@@ -48,12 +48,12 @@ def sweep() -> None:
 
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]
-def compare(study_id: int) -> None:
+def compare(study_id: int, shown: bool = False) -> None:
     """Compare every judge of a study with its people, for the page to show; at most once at a time."""
     study = Study.objects.filter(pk=study_id).first()
     if study is None:
         return
-    with computing(study, KIND, {}) as wanted:
+    with excluded_shown(shown), computing(study, KIND, {}) as wanted:
         weighting = weighting_for(study)
         for judge in judges_in(study) if wanted else []:
             with suppress(NothingToRead, NoVerdicts, WithoutWeight):

@@ -17,10 +17,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotation.answers.excluded import set_aside_if_excluded
 from annotation.assignment.haste import TOO_FAST, Haste, note_haste, too_fast
 from annotation.assignment.rater_status import note_check, too_late
 from annotation.assignment.slots import regain_seat, release_seat
-from annotation.models import Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
+from annotation.models import GIVEN, Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
 from annotation.rules.reading_time import bounded
 from core.clock import Clock
 from core.db.prepared import (
@@ -39,7 +40,6 @@ from core.db.prepared import (
 )
 from core.errors import UserError
 
-GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED)
 REVISION_ATTEMPTS = 5
 LONGEST_REASON = 300
 LONGEST_DRAFT = 100_000
@@ -229,6 +229,9 @@ def _record_first(
         if not _CLOSE.run(assignment.pk, status, late, conditions, spent.shown_at, now, *spent.seconds):
             transaction.set_rollback(True)
             return None
+        # After the row is closed, so that an exclusion made meanwhile is seen here, or sees the answer.
+        if seated and set_aside_if_excluded(assignment, now):
+            status = Assignment.Status.EXCLUDED
         rows = (_row(assignment, criterion, answers[key], revision=0) for key, criterion in criteria.items())
         _INSERT_SCORES.run(*rows)
         _DELETE_DRAFT.run(assignment.task_id, assignment.rater_id, assignment.repeat)

@@ -171,7 +171,10 @@ def make_controls(study: Study, count: int, *, damages: Iterable[Damage] = tuple
 
 def _own_rating(rater_id: int, task_id: int) -> dict[int, float | None]:
     """The rater's own current scores of a task, by criterion id; {} if they have not rated it."""
-    own = Assignment.objects.filter(rater=rater_id, task=task_id, repeat=0, status=Assignment.Status.SUBMITTED).first()
+    status = Assignment.Status
+    own = Assignment.objects.filter(
+        rater=rater_id, task=task_id, repeat=0, status__in=[status.SUBMITTED, status.EXCLUDED]
+    ).first()
     return {pk: score.value for pk, score in latest_scores(own.scores.all()).items()} if own else {}
 
 

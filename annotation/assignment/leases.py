@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import Q
 
-from annotation.models import Assignment, Rater, Seat, Study
+from annotation.models import GIVEN as GIVEN_STATUSES, Assignment, Rater, Seat, Study
 from core.clock import Clock
 
 LEASE_SECONDS = 30 * 60
@@ -23,7 +23,7 @@ RENEWAL_SECONDS = 60
 """A lease is updated only if it would grow by at least this much, so that more frequent heartbeats cost no write."""
 WORDS_WHERE_UNKNOWN = 1000
 
-GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
+GIVEN = Q(status__in=GIVEN_STATUSES)
 COUNTED = GIVEN & ~Q(status=Assignment.Status.SURPLUS, reason__gt="")
 """Answers given, except while their rater was stopped or after the study had closed."""
 

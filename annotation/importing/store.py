@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from annotation.answers.excluded import set_aside_all
 from annotation.models import Assignment, Score, Study, Task
 from annotation.rubrics.scales import Reading
 from core.db.bulk_insert import Inserting
@@ -194,6 +195,7 @@ class AnswerStore:
             if pending.assignment.status == Assignment.Status.UNSCORED:
                 self._unscored.add(pk)
         self._write_scores()
+        set_aside_all(self.study)
         self._pending.clear()
         self._new_tasks.clear()
 

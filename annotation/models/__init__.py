@@ -1,14 +1,16 @@
 """How responses are rated: rubrics and scales, studies, raters, tasks, and the answers of people and judges."""
 
 from annotation.models.answers import CheckOutcome, Draft, LateChange, Score, TimeCorrection, latest_scores
-from annotation.models.assignments import Assignment, AssignmentQuerySet, Flag, Seat
+from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet, Flag, Seat, why_not_counted
 from annotation.models.counters import StudyChange, StudyCounter
+from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
 
 __all__ = [
+    "GIVEN",
     "Assignment",
     "AssignmentQuerySet",
     "BrowserRequest",
@@ -18,6 +20,7 @@ __all__ = [
     "DeskTally",
     "DoorKnock",
     "Draft",
+    "Exclusion",
     "Flag",
     "Guideline",
     "LateChange",
@@ -35,5 +38,10 @@ __all__ = [
     "StudyCounter",
     "Task",
     "TimeCorrection",
+    "are_excluded_shown",
+    "counting",
+    "counting_checks",
+    "excluded_shown",
     "latest_scores",
+    "why_not_counted",
 ]

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from annotation.models.exclusions import counting
 from annotation.models.raters import Rater
 from annotation.models.studies import Study, Task
 from core.db.public_ids import new_public_id
@@ -55,8 +56,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         return self.filter(rater=rater, status=Assignment.Status.OPEN).order_by("pk")
 
     def answered(self) -> "AssignmentQuerySet":
-        """Answers that count: submitted by a person or given by a judge, without repeats and surplus."""
-        return self.filter(status=Assignment.Status.SUBMITTED, repeat=0)
+        """Answers that count: submitted by a person or given by a judge, without repeats, surplus and excluded ones."""
+        return self.filter(counting(), repeat=0)
 
     def verdicts(self) -> "AssignmentQuerySet":
         """Judges' verdicts, one per judge and task, including a panel's combined verdict.
@@ -87,6 +88,8 @@ class Assignment(models.Model):
     An answer to a task with `gold` ends as "checked": it checks the rater and is not counted elsewhere. `order` is
     the position in the rater's sequence, from 1. `queue_place` is 1 or 2: a person has one task open and
     one held ready at most, and no two open ones of a rater have the same; null where the seat went to others.
+    An answer is "excluded" while a lead's Exclusion covers it; before, and once it is lifted, it is "submitted", or
+    "checked" where the task has `gold`. `queue_place` then says that it had a seat, which others may have taken since.
     `reason` says why a task was skipped, or why a surplus answer does not count ("closed", or the state in which its
     rater was stopped); '' where others had taken every seat.
     A verdict is `discredited` while its judge's run has failed its canary texts: it is shown and marked, but not
@@ -102,6 +105,7 @@ class Assignment(models.Model):
         UNSCORED = "unscored", _("Unscored")
         DERIVED = "derived", _("Derived")
         CHECKED = "checked", _("Checked")
+        EXCLUDED = "excluded", _("Excluded")
 
     class Side(models.TextChoices):
         A = "a", "A"
@@ -146,6 +150,17 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+
+GIVEN = (Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED, Assignment.Status.EXCLUDED)
+"""Answers that a rater gave: their own pages, their hours and their payment are the same whether or not they count."""
+
+
+def why_not_counted(status: str, reason: str) -> str:
+    """Why an answer does not count: "excluded" by a lead, or what made it surplus ("full", "closed", ...); '' if it does."""
+    if status == Assignment.Status.EXCLUDED:
+        return "excluded"
+    return (reason or "full") if status == Assignment.Status.SURPLUS else ""
 
 
 class Flag(models.Model):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from annotation.answers.recording import Answer, Outcome, record_answer
-from annotation.models import Assignment, Criterion, Rater, Score, Study, Task, latest_scores
+from annotation.models import GIVEN, Assignment, Criterion, Rater, Score, Study, Task, latest_scores
 from annotation.rubrics.scales import answer_text
 from annotation.studies.life_cycle import log_event
 from core.clock import Clock
@@ -88,7 +88,7 @@ def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision
     """All current answers to the task: people, then keys, then judges; three queries."""
     status = Assignment.Status
     given = (
-        Assignment.objects.filter(task=task, repeat=0, status__in=[status.SUBMITTED, status.SURPLUS, status.DERIVED])
+        Assignment.objects.filter(task=task, repeat=0, status__in=[*GIVEN, status.DERIVED])
         .select_related("rater__cohort")
         .prefetch_related(Prefetch("scores", queryset=Score.objects.order_by("revision")))
         .order_by("pk")

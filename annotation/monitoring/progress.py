@@ -53,7 +53,8 @@ class CategoryRow:
 class RaterRow:
     """One rater's work; the rater failed `failed` of `checks` gold items and attention checks.
 
-    For a judge, `answered` counts its verdicts and `discredited` those of runs that failed their canary texts.
+    A lead excluded `excluded` answers, which are in no other number. For a judge, `answered` counts its verdicts and
+    `discredited` those of runs that failed their canary texts.
     """
 
     public_id: str
@@ -73,6 +74,7 @@ class RaterRow:
     checks: int = 0
     failed: int = 0
     discredited: int = 0
+    excluded: int = 0
 
 
 @dataclass
@@ -224,6 +226,7 @@ def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str
             seconds=Avg("active_seconds", filter=counts),
             last=Max("submitted_at"),
             discredited=Count("pk", filter=counts & Q(discredited=True)),
+            excluded=Count("pk", filter=Q(status=status.EXCLUDED, repeat=0)),
         )
     )
     return {row["rater_id"]: row for row in grouped}
@@ -268,6 +271,7 @@ def _rater_row(rater: Rater, work: dict[str, Any], checks: tuple[int, int], stat
         checks=checks[0],
         failed=checks[1],
         discredited=work.get("discredited", 0),
+        excluded=work.get("excluded", 0),
     )
 
 

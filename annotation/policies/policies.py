@@ -137,6 +137,7 @@ class Policies:
     reading_pace: PaceRule = PaceRule()
     controls: int | None = None
     show_gold: bool = False
+    adjudicated_labels: bool = False
     consent: Mapping[str, str] = field(default_factory=dict)
     payment: Mapping[str, str] = field(default_factory=dict)
     expected: Expectation = Expectation()
@@ -187,6 +188,7 @@ class Policies:
             reading_pace=PaceRule(*reader.numbers("reading_pace", asdict(PaceRule()), BAD_PACE, _is_pace).values()),
             controls=reader.count("controls"),
             show_gold=reader.flag("show_gold"),
+            adjudicated_labels=reader.flag("adjudicated_labels"),
             consent=reader.part("consent"),
             payment=reader.part("payment"),
             expected=reader.expected(),
@@ -358,6 +360,12 @@ def _pks(chosen: Mapping[str, Any], name: str) -> tuple[int, ...]:
 def chosen_by_lead(study: Study) -> dict[str, Any]:
     """Return the stored policies that a lead can change, for the log."""
     return {name: value for name, value in study.policies.items() if name not in NOT_CHOSEN}
+
+
+def with_adjudicated_labels(workspace: int) -> list[int]:
+    """The workspace's studies, by primary key, in which a lead's adjudicated answer is the label of its task."""
+    chosen = Study.objects.filter(workspace=workspace, policies__has_key="adjudicated_labels")
+    return [study.pk for study in chosen if Policies.of(study).adjudicated_labels]
 
 
 def stored(before: Mapping[str, Any] | None = None, **chosen: object) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.models import User, Workspace
-from annotation.models import Assignment, Cohort, Rater, Seat, Study
+from annotation.models import GIVEN, Assignment, Cohort, Rater, Seat, Study
 from core.web.access import visible_or_404
 from core.web.addresses import of_full_slug
 
@@ -214,12 +214,11 @@ def participations(user: User) -> list[Participation]:
     open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN)
     studies = list(open_studies.select_related("workspace").order_by("-created_at"))
     status = Assignment.Status
-    done = [status.SUBMITTED, status.SURPLUS, status.CHECKED]
     own = {
         row["rater__study"]: row
         for row in Assignment.objects.filter(rater__user=user, rater__study__in=studies)
         .values("rater__study")
-        .annotate(submitted=Count("pk", filter=Q(status__in=done)), opened=Count("pk", filter=Q(status=status.OPEN)))
+        .annotate(submitted=Count("pk", filter=Q(status__in=GIVEN)), opened=Count("pk", filter=Q(status=status.OPEN)))
     }
     none: dict[str, int] = {"submitted": 0, "opened": 0}
     found = [

@@ -65,6 +65,8 @@ def verb_words() -> dict[str, str]:
         "make_accounts": _("created accounts for a cohort"),
         "pause_rater": _("paused a rater"),
         "resume_rater": _("resumed a rater"),
+        "exclude_answers": _("excluded a rater's answers from results"),
+        "lift_exclusion": _("lifted the exclusion of a rater's answers"),
         "erase_identity": _("erased a rater's identity"),
         "loaded": _("imported data"),
         "fit refused": _("a fit of weights was refused"),

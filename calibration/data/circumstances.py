@@ -6,10 +6,11 @@ from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
+from django.db.models import Q
 from django.db.models.functions import Length
 
 from annotation.assignment.haste import words_shown
-from annotation.models import Assignment, Rater, Study, Task
+from annotation.models import Assignment, Rater, Study, Task, counting
 from calibration.data.frames import Floats, Ints
 from generation.models import Response
 
@@ -45,7 +46,7 @@ def circumstances(study: Study, *, people: bool = True, judges: bool = True) -> 
     """Of every submitted or derived answer of the study, repeats included; three queries and a pass over the rows."""
     kinds = [Rater.Kind.PERSON, Rater.Kind.SLOT] * people + [Rater.Kind.JUDGE] * judges
     found = Assignment.objects.filter(
-        task__study=study, status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED], rater__kind__in=kinds
+        counting() | Q(status=Assignment.Status.DERIVED), task__study=study, rater__kind__in=kinds
     )
     columns = (
         "pk",

@@ -6,9 +6,10 @@ They are read column by column and joined in numpy, so that a quarter of a milli
 from collections.abc import Collection, Iterable
 
 import numpy as np
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
-from annotation.models import Assignment, Rater, Score, Study, Task
+from annotation.models import Assignment, Rater, Score, Study, Task, counting
+from annotation.policies.policies import Policies, with_adjudicated_labels
 from calibration.data.columns import (
     Criteria,
     categories_of,
@@ -34,6 +35,7 @@ def score_frame(
     keep_derived: bool | None = None,
     repeats: bool = False,
     discredited: bool = False,
+    decided_in: Collection[int] = (),
 ) -> ScoreFrame:
     """Read the current scores of tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
 
@@ -42,10 +44,11 @@ def score_frame(
     a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several
     others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
     people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
-    `discredited` ones are requested.
+    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies `decided_in`.
     """
     keep_derived = not people if keep_derived is None else keep_derived
-    assignments = _assignments(study, benchmark, raters, people, judges, experiment, keep_derived, repeats, kinds)
+    who = _who(people, judges, decided_in)
+    assignments = _assignments(study, benchmark, raters, who, experiment, keep_derived, repeats, kinds)
     if judges and not discredited:
         assignments = assignments.exclude(discredited=True)
     score_columns = columns_of(
@@ -108,15 +111,14 @@ def _assignments(
     study: Study | None,
     benchmark: Benchmark | None,
     raters: Iterable[int] | None,
-    people: bool,
-    judges: bool,
+    who: Q,
     experiment: str | None,
     keep_derived: bool,
     repeats: bool,
     kinds: Collection[Task.Kind],
 ) -> QuerySet[Assignment]:
-    derived = [Assignment.Status.DERIVED] if keep_derived else []
-    found = Assignment.objects.filter(status__in=[Assignment.Status.SUBMITTED, *derived]).order_by()
+    counted = counting() | Q(status=Assignment.Status.DERIVED) if keep_derived else counting()
+    found = Assignment.objects.filter(counted).order_by()
     if set(kinds) != set(EVERY_KIND):
         found = found.filter(task__kind__in=[str(kind) for kind in kinds])
     if not repeats:
@@ -133,10 +135,62 @@ def _assignments(
         raise ValueError("a frame is of a study or of a benchmark")
     if raters is not None:
         found = found.filter(rater__in=list(raters))
+    return found.filter(who)
+
+
+def _who(people: bool, judges: bool, decided_in: Collection[int]) -> Q:
     who = Q(rater__kind=Rater.Kind.JUDGE) if judges else Q(pk__in=[])
     if people:
         who |= Q(rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT], task__gold__isnull=True)
-    return found.filter(who)
+    if decided_in:
+        who |= Q(rater__kind=Rater.Kind.KEY, rater__study__in=decided_in, task__gold__isnull=True)
+    return who
+
+
+def label_frame(
+    *,
+    kinds: Collection[Task.Kind],
+    study: Study | None = None,
+    benchmark: Benchmark | None = None,
+    experiment: str | None = MAIN_EXPERIMENT,
+    people: ScoreFrame | None = None,
+) -> ScoreFrame:
+    """Read people's scores as the labels of their tasks, for what is compared with them or fitted to them.
+
+    In a study whose lead chose so ("adjudicated_labels"), a task on which a lead has resolved a disagreement has the
+    lead's answer in place of the raters', the latest one if several leads answered. Agreement between raters reads
+    `score_frame`. `people` are the same scores without such answers, where the caller has read them.
+    """
+    decided = decided_studies(study, benchmark)
+    if people is not None and not decided:
+        return people
+    frame = score_frame(
+        kinds=kinds, study=study, benchmark=benchmark, judges=False, experiment=experiment, decided_in=decided
+    )
+    if not decided or not len(frame):
+        return frame
+    keys = Rater.objects.filter(kind=Rater.Kind.KEY, study__in=decided).values_list("pk", flat=True)
+    by_lead = np.isin(frame.rater, list(keys))
+    answers = np.unique(frame.assignment[by_lead]).tolist()
+    newest = Score.objects.filter(assignment__in=answers).order_by().values_list("assignment", "assignment__task")
+    latest = {task: pk for pk, task, _last in sorted(newest.annotate(Max("pk")), key=lambda row: row[2])}
+    settled = np.isin(frame.task, list(latest))
+    return frame.select((by_lead & np.isin(frame.assignment, list(latest.values()))) | ~settled)
+
+
+def decided_studies(study: Study | None, benchmark: Benchmark | None = None) -> list[int]:
+    """The studies, of this one or of those that rate the benchmark's responses, whose adjudicated answers are labels."""
+    if study is not None:
+        return [study.pk] * Policies.of(study).adjudicated_labels
+    return with_adjudicated_labels(benchmark.workspace_id) if benchmark is not None else []
+
+
+def decided_tasks(study: Study) -> int:
+    """How many tasks have a lead's answer as their label."""
+    own = Assignment.objects.filter(
+        rater__kind=Rater.Kind.KEY, rater__study__in=decided_studies(study), status=Assignment.Status.SUBMITTED
+    )
+    return own.filter(task__gold__isnull=True).values("task").distinct().count()
 
 
 def _latest(owner: Ints, criterion: Ints, revision: Floats) -> Ints:

@@ -16,9 +16,10 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.models import Rater, Study
+from annotation.monitoring.exclusion import exclusions_changed_since
 from calibration.data.frames import ABOUT_RESPONSES, ScoreFrame, data_hash
 from calibration.data.labels import CategoryRows, checklist_rows
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame
 from calibration.fits.categories import (
     FitRefused,
     FitSettings,
@@ -28,7 +29,7 @@ from calibration.fits.categories import (
     fit_categories,
     rows_to_json,
 )
-from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
 from calibration.statistics.weights.certificates import certificate_to_dict, pooled_to_dict
 from generation.execution.code_version import code_version
 
@@ -48,11 +49,12 @@ def run_fit(
 ) -> Fit:
     """Fit weights to people's answers in a study and store them; nothing is stored if any category fails.
 
-    The same data, settings and versions return the fit that is already stored. `skip_small` leaves out categories with
-    fewer answers than items. Raises FitRefused, and NothingToRead if no person has answered the checklist.
+    The same data, settings and versions return the fit that is already stored, unless exclusions changed since.
+    `skip_small` leaves out categories with fewer answers than items. Raises FitRefused, and NothingToRead if no person
+    has answered the checklist.
     """
     settings = FitSettings(floor, pool, draws, seed)
-    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+    frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
     rows = checklist_rows(frame)
     kept, skipped = _large_enough(labelled_rows(frame, rows), skip_small)
     stored = {**asdict(settings), "skipped": skipped}
@@ -66,8 +68,11 @@ def run_fit(
 
 def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | None:
     """Find a stored fit of the same data with the same settings and versions, which give the same result."""
-    fits = Fit.objects.filter(study=study, data_hash=hashed, kind=Fit.Kind.FITTED)
-    return next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
+    fits = Fit.objects.filter(study=study, data_hash=hashed, kind=fitted_kind())
+    same = next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
+    if same is not None and exclusions_changed_since(study, same.created_at):
+        return None  # the newest fit is the study's, so these answers need one made after the last exclusion
+    return same
 
 
 def labelled_rows(frame: ScoreFrame, rows: Sequence[CategoryRows]) -> list[LabelledRows]:
@@ -118,6 +123,7 @@ def _store(
 ) -> Fit:
     fit = Fit.objects.create(
         workspace=study.workspace,
+        kind=fitted_kind(),
         study=study,
         benchmark=study.benchmark,
         settings=dict(settings),
@@ -198,6 +204,12 @@ def publish_fit(*, fit: Fit, name: str, user: User | None = None) -> Fit:
     if name in RESERVED_NAMES:
         raise FitRefused(
             gettext("Leaderboards call other weights %(name)s already; choose another name.") % {"name": repr(name)}
+        )
+    if fit.kind == Fit.Kind.WITH_EXCLUDED:
+        raise FitRefused(
+            gettext(
+                "This fit counts excluded answers, so it cannot be published; publish one of the answers that count."
+            )
         )
     if fit.published_name and fit.published_name != name:
         raise FitRefused(

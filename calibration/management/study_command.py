@@ -1,12 +1,27 @@
 """The base of commands about one study: it finds the study in its workspace."""
 
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
+from annotation.monitoring.exclusion import excluded_in
 from core.errors import UserError
+
+
+def add_excluded(parser: ArgumentParser) -> None:
+    parser.add_argument("--excluded", action="store_true", help="Count answers that a lead excluded, too.")
+
+
+def excluded_line(shown: bool, **where: object) -> str:
+    """Say how many answers a lead excluded, and whether this output counts them; '' if there are none."""
+    found = excluded_in(**where)
+    if not found.answers:
+        return ""
+    counted = "counted here because of --excluded" if shown else "not counted; --excluded counts them"
+    return f"Excluded by a lead: {found.answers} answers of {found.raters} raters, {counted}."
 
 
 class StudyCommand(BaseCommand):

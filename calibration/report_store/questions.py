@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.models import Study
+from annotation.models import Study, are_excluded_shown
+from annotation.policies.policies import Policies
 from calibration.models import Report
 from calibration.report_store.state import state_of
 
@@ -14,6 +15,10 @@ SHAPE = 3
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 STATE = frozenset(["state", "beside", "reviews"])
 """Settings that say which rows there were, not what was asked for."""
+EXCLUDED, SHOWN = "excluded", "shown"
+"""The setting of a report that counts excluded answers too; a report that leaves them out does not have it."""
+CHOICES = "choices"
+"""The setting that says what leads chose about which answers count; without a choice, a report does not have it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,18 @@ def asked_hash_of(study: Study, settings: Mapping[str, Any]) -> str:
 
 
 def _asked(study: Study) -> dict[str, Any]:
-    return {"study": study.slug, "shape": SHAPE}
+    return {"study": study.slug, "shape": SHAPE, **_choices_of(study), **shown_setting()}
+
+
+def _choices_of(study: Study) -> dict[str, dict[str, Any]]:
+    standing = list(study.exclusions.standing().order_by("pk").values_list("pk", flat=True))
+    chosen = {"excluded": standing, "adjudicated": Policies.of(study).adjudicated_labels}
+    return {CHOICES: chosen} if any(chosen.values()) else {}
+
+
+def shown_setting() -> dict[str, str]:
+    """Return the setting of reports in a view that counts excluded answers, {} in any other."""
+    return {EXCLUDED: SHOWN} if are_excluded_shown() else {}
 
 
 def hash_of(settings: Mapping[str, Any]) -> str:

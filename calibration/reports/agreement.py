@@ -11,7 +11,7 @@ from annotation.models import Rater, Study
 from calibration.data.frames import EVERY_KIND, ROLES, Floats, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
-from calibration.reports.cache import SLOW_SCORES
+from calibration.reports.cache import SLOW_SCORES, shown_setting
 from calibration.reports.codec import Missing
 from calibration.reports.registry import ReportKind, Settings, known, register, report_of
 from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
@@ -187,7 +187,7 @@ def agreement_report(
 
     It is Missing, because of NothingToRead, AmbiguousCriterion or NoStatistic, where nothing can be compared.
     """
-    return report_of(study, AGREEMENT, agreement_settings(criterion, draws=draws, seed=seed))
+    return report_of(study, AGREEMENT, {**agreement_settings(criterion, draws=draws, seed=seed), **shown_setting()})
 
 
 def known_agreement_report(study: Study, criterion: str = "") -> AgreementReport | Missing | None:

@@ -4,14 +4,26 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from calibration.models import Report
-from calibration.report_store.questions import SHAPE, asked_hash_of, latest_of, question_of
+from calibration.report_store.questions import (
+    CHOICES,
+    EXCLUDED,
+    SHAPE,
+    SHOWN,
+    asked_hash_of,
+    latest_of,
+    question_of,
+    shown_setting,
+)
 from calibration.report_store.state import scores_of
 
 SLOW_SCORES = 60_000
 __all__ = [
+    "CHOICES",
+    "EXCLUDED",
     "SHAPE",
+    "SHOWN",
     "SLOW_SCORES",
     "cached_report",
     "current_reports",
@@ -19,6 +31,7 @@ __all__ = [
     "known_report",
     "latest_report",
     "latest_reports",
+    "shown_setting",
 ]
 
 
@@ -31,7 +44,8 @@ def cached_report(
     if found is not None:
         return dict(found.result)
     begun = time.monotonic()
-    hashed, result = compute()
+    with excluded_shown(question.full.get(EXCLUDED) == SHOWN):
+        hashed, result = compute()
     row, _ = Report.objects.get_or_create(
         workspace=study.workspace,
         kind=kind,
@@ -64,7 +78,8 @@ def current_reports(study: Study) -> list[Report]:
     """Select the stored results of the study in its present state, which its pages show."""
     rows = Report.objects.filter(study=study).order_by("kind", "pk")
     now = question_of(study, "", {}).full
-    return [row for row in rows if all(row.settings.get(name) == value for name, value in now.items())]
+    kept = [row for row in rows if all(row.settings.get(name) == value for name, value in now.items())]
+    return [row for row in kept if row.settings.get(CHOICES) == now.get(CHOICES)]
 
 
 def latest_reports(study: Study) -> list[tuple[Report, int]]:
@@ -72,7 +87,8 @@ def latest_reports(study: Study) -> list[tuple[Report, int]]:
     question = question_of(study, "", {})
     newest: dict[tuple[str, str], Report] = {}
     for row in Report.objects.filter(study=study).order_by("kind", "pk"):
-        if row.asked_hash and row.settings.get("shape") == SHAPE:
+        alike = row.settings.get(CHOICES) == question.full.get(CHOICES)
+        if row.asked_hash and alike and row.settings.get("shape") == SHAPE:
             newest[row.kind, row.asked_hash] = row
     return [(row, question.answers_since(row)) for row in newest.values()]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from annotation.models import Rater, Study
 from calibration.data.frames import ABOUT_RESPONSES, Ints, NothingToRead, ScoreFrame, data_hash
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import Verdicts, judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
@@ -79,8 +79,9 @@ def criterion_settings() -> Settings:
 
 def _compute(study: Study, settings: Settings) -> tuple[str, JudgesByCriterion]:
     people = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
-    hashed = data_hash(people)
-    people = people.select((people.response_b == 0) & people.applicable)
+    labels = label_frame(kinds=ABOUT_RESPONSES, study=study, people=people)
+    hashed = data_hash(labels)
+    people, labels = (of.select((of.response_b == 0) & of.applicable) for of in (people, labels))
     draws, seed = int(settings["draws"]), int(settings["seed"])
     rows: dict[int, list[CriterionMatches]] = {}
     counts: Counter[int] = Counter()
@@ -88,7 +89,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesByCriterion]:
         verdicts = judges_verdicts(study, key)
         counts.update(verdicts.judge.tolist())
         for pk in verdicts.names:
-            matches = part(partial(_matches, people.of_criterion(key), verdicts, pk, draws, seed))
+            matches = part(partial(_matches, people.of_criterion(key), labels, key, verdicts, pk, draws, seed))
             rows.setdefault(pk, []).append(CriterionMatches(key, matches))
     known = Rater.objects.in_bulk(rows)
     judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
@@ -101,8 +102,27 @@ BY_CRITERION: ReportKind[JudgesByCriterion] = register(
 )
 
 
-def _matches(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int) -> Matches:
-    """Compare one judge with people on one criterion, on the tasks that both have answered. Raises NothingToRead."""
+def _matches(
+    people: ScoreFrame, labels: ScoreFrame, key: str, verdicts: Verdicts, judge: int, draws: int, seed: int
+) -> Matches:
+    """Compare one judge with people on one criterion, on the tasks that both have answered. Raises NothingToRead.
+
+    Leave-one-out measures the judge as a rater among raters; `labels` are what its equal answers are counted against.
+    """
+    place, given, verdict, drawn = _beside(people, verdicts, judge, draws, seed)
+    settled = _beside(labels.of_criterion(key), verdicts, judge, draws, seed)
+    return Matches(
+        unscored=int(verdicts.unscored.get(judge, 0)),
+        outer=part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
+        people=part(partial(leave_one_out, place, given, **drawn)),
+        majority=part(partial(_majority, settled[2], settled[0], settled[1], settled[3])),
+    )
+
+
+def _beside(
+    people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int
+) -> tuple[Ints, Ints, Ints, Drawn]:
+    """The place of each answer's task, the answer, and by task the judge's verdict; what intervals are drawn from."""
     own = verdicts.judge == judge
     tasks = np.intersect1d(verdicts.task[own], people.task)
     if not tasks.size:
@@ -113,13 +133,7 @@ def _matches(people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, see
     given, verdict = labels[: len(theirs)], np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, verdicts.task[own])] = labels[len(theirs) :]
     place = np.searchsorted(tasks, theirs.task).astype(np.int64)
-    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
-    return Matches(
-        unscored=int(verdicts.unscored.get(judge, 0)),
-        outer=part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
-        people=part(partial(leave_one_out, place, given, **drawn)),
-        majority=part(partial(_majority, verdict, place, given, drawn)),
-    )
+    return place, given, verdict, {"draws": draws, "seed": seed, "clusters": theirs.instruction}
 
 
 def _majority(verdict: Ints, place: Ints, given: Ints, drawn: Drawn) -> EqualAnswers:

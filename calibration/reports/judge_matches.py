@@ -89,22 +89,32 @@ def shares_of(frame: ScoreFrame) -> Floats:
     return np.clip((frame.value - frame.low) / width, 0.0, 1.0)
 
 
-def pair_matches(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> PairMatches:
-    """Compute accuracy against people's majority, outer leave-one-out and confusions, on the pairs that both answered."""
+def pair_matches(people: ScoreFrame, labels: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> PairMatches:
+    """Compute accuracy against the labels (people's majority), outer leave-one-out and confusions, on the pairs that both
+    answered. Leave-one-out measures the judge among the raters, `people`.
+    """
+    verdict, place, given, drawn = _beside(labels, judge, draws, seed)
+    beside = part(lambda: _beside(people, judge, draws, seed))
+    return PairMatches(
+        accuracy=part(partial(accuracy_against_majority, verdict, place, given, **drawn)),
+        leave_one_out=beside
+        if isinstance(beside, Missing)
+        else part(partial(outer_leave_one_out, beside[1], beside[2], beside[0], **beside[3])),
+        confusion=part(lambda: _confusion(verdict, majority_labels(place, given))),
+    )
+
+
+def _beside(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tuple[Ints, Ints, Ints, Drawn]:
+    """By pair the judge's side; the place and the side of each answer; what intervals are drawn from."""
     theirs, own = preferences(people), preferences(judge)
     tasks, place = np.unique(theirs.task, return_inverse=True)
     own = own.select(np.isin(own.task, tasks))
     if not len(own):
         raise NothingToRead("people and this judge have no pair in common")
-    place, labels = place.reshape(-1).astype(np.int64), side_labels(theirs)
     verdict = np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, own.task)] = side_labels(own)
     drawn: Drawn = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
-    return PairMatches(
-        accuracy=part(partial(accuracy_against_majority, verdict, place, labels, **drawn)),
-        leave_one_out=part(partial(outer_leave_one_out, place, labels, verdict, **drawn)),
-        confusion=part(lambda: _confusion(verdict, majority_labels(place, labels))),
-    )
+    return verdict, place.reshape(-1).astype(np.int64), side_labels(theirs), drawn
 
 
 def _confusion(verdict: Ints, majority: Ints) -> Confusion:

@@ -12,7 +12,7 @@ from django.db.models import Count, Max, QuerySet
 from annotation.models import Assignment, Rater, Score, Study, Task
 from calibration.data.circumstances import circumstances
 from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.judge_matches import (
@@ -185,7 +185,8 @@ def _state_beside(study: Study) -> dict[str, int]:
 
 def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
     people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
-    hashed = data_hash(people)
+    labels = label_frame(kinds=EVERY_KIND, study=study, people=people)
+    hashed = data_hash(labels)
     draws, seed = int(settings["draws"]), int(settings["seed"])
     kind = kind_asked(study)
     judges = [row.judge for row in judges_by_verdicts(study, elsewhere=kind != "pairs") if row.verdicts]
@@ -198,12 +199,12 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
         reasonable=part(lambda: reasonable_rates(study, draws, seed)),
     )
     if kind == "pairs":
-        rows = [_on_pairs(study, people, judge, settings) for judge in judges]
+        rows = [_on_pairs(study, people, labels, judge, settings) for judge in judges]
         return hashed, PairJudgeReport(
             **vars(common), kind="pairs", people=_sways(study, None, draws, seed), judges=rows
         )
     if kind == "scores":
-        scored = [_on_scores(study, people, judge, settings) for judge in judges]
+        scored = [_on_scores(study, labels, judge, settings) for judge in judges]
         return hashed, ScoreJudgeReport(**vars(common), kind="scores", judges=scored)
     return hashed, ReviewReport(**vars(common), kind="reviews")
 
@@ -224,16 +225,16 @@ JUDGES: ReportKind[JudgesInDepth] = register(
 )
 
 
-def _on_pairs(study: Study, people: ScoreFrame, judge: Rater, settings: Settings) -> PairJudge:
+def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater, settings: Settings) -> PairJudge:
     draws, seed = int(settings["draws"]), int(settings["seed"])
     frame = score_frame(kinds=[Task.Kind.PAIR], study=study, raters=[judge.pk], people=False)
     family = settings["families"].get(judge.public_id, "")
     return PairJudge(
         judge=judge.name,
         sways=_sways(study, judge, draws, seed),
-        matches=part(lambda: pair_matches(people, frame, draws, seed)),
-        soft=part(lambda: pair_shares(people, frame, draws, seed)),
-        own_family=part(lambda: _own_family(people, frame, family, draws, seed)),
+        matches=part(lambda: pair_matches(people, labels, frame, draws, seed)),
+        soft=part(lambda: pair_shares(labels, frame, draws, seed)),
+        own_family=part(lambda: _own_family(labels, frame, family, draws, seed)),
     )
 
 

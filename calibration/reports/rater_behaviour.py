@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.assignment.haste import TOO_FAST, pace_limit
-from annotation.models import Assignment, CheckOutcome, Rater, Study
+from annotation.models import Assignment, CheckOutcome, Rater, Study, counting, counting_checks
 from annotation.policies.policies import CONTROL, GOLD
 from annotation.rules.reading_time import FEWEST_WORDS
 from calibration.data.circumstances import Circumstances
@@ -127,8 +127,7 @@ def _persons_only(raters: np.ndarray, slots: set[int]) -> Bools:
 
 def _unread(study: Study, around: Circumstances) -> Bools:
     """Mark answers given faster than their texts can be read, by the server's clock or by the active time."""
-    status = Assignment.Status.SUBMITTED
-    noticed = Assignment.objects.filter(task__study=study, status=status, conditions__has_key=TOO_FAST)
+    noticed = Assignment.objects.filter(counting(), task__study=study, conditions__has_key=TOO_FAST)
     by_clock = np.isin(around.assignment, list(noticed.values_list("pk", flat=True)))
     with np.errstate(invalid="ignore"):
         by_time = (around.words >= FEWEST_WORDS) & (60 * around.words > pace_limit(study) * around.seconds)
@@ -201,7 +200,10 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
 def _controls(study: Study) -> ChecksOfAll:
     outcomes = (
         CheckOutcome.objects.filter(
-            assignment__task__study=study, purpose__in=[GOLD, CONTROL], assignment__rater__kind=Rater.Kind.PERSON
+            counting_checks("assignment__"),
+            assignment__task__study=study,
+            purpose__in=[GOLD, CONTROL],
+            assignment__rater__kind=Rater.Kind.PERSON,
         )
         .order_by("assignment_id")
         .select_related("assignment__rater")

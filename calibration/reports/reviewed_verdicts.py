@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import Count, Max, Q, QuerySet
 
-from annotation.models import Assignment, Rater, Score, Study
+from annotation.models import Exclusion, Rater, Score, Study, counting
 from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
 from calibration.statistics.report_reasons import NeverReviewed
@@ -21,8 +21,8 @@ def review_scores(study: Study) -> QuerySet[Score]:
     about = Q(**{f"assignment__{REVIEWED}__task__study": study}) | Q(**{f"assignment__{REVIEWED}__in": elsewhere})
     return Score.objects.filter(
         about | Q(assignment__task__study=study),
+        counting("assignment__"),
         assignment__task__reviews__isnull=False,
-        assignment__status=Assignment.Status.SUBMITTED,
         assignment__repeat=0,
         assignment__rater__kind=Rater.Kind.PERSON,
         value__isnull=False,
@@ -33,7 +33,10 @@ def review_state(study: Study) -> dict[str, int]:
     """Return a value for a report's settings that changes when a finding is added or a reviewed verdict's run fails."""
     doubted = Q(**{f"assignment__{REVIEWED}__discredited": True})
     found = review_scores(study).aggregate(n=Count("pk"), last=Max("pk"), discredited=Count("pk", filter=doubted))
-    return {name: value or 0 for name, value in found.items()}
+    state = {name: value or 0 for name, value in found.items()}
+    reviewers = Exclusion.objects.standing().filter(study__kind=Study.Kind.REVIEW, study__workspace=study.workspace_id)
+    standing = reviewers.aggregate(last=Max("pk"), n=Count("pk"))
+    return state | ({"excluded": standing["n"], "last_exclusion": standing["last"]} if standing["n"] else {})
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import LabelledRows, rows_from_json
-from calibration.models import Fit
+from calibration.models import Fit, fitted_kind
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
@@ -107,15 +107,15 @@ Depth: TypeAlias = WeightsInDepth | Missing
 
 def depth_settings(study: Study, fit: str = "", other: str = "") -> Settings:
     """Return the settings: `fit` by public id ('' for the newest), and `other`, a fit to compare it with ('' for none)."""
-    newest = study.fits.filter(kind=Fit.Kind.FITTED).order_by("-created_at", "-pk").first()
+    newest = study.fits.filter(kind=fitted_kind()).order_by("-created_at", "-pk").first()
     return {"fit": fit or (newest.public_id if newest else ""), "with": other, "draws": DRAWS, "seed": 0}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Depth]:
-    fit = study.fits.filter(public_id=settings["fit"], kind=Fit.Kind.FITTED).first()
+    fit = study.fits.filter(public_id=settings["fit"], kind=fitted_kind()).first()
     if fit is None:
         return "", Missing.because(NothingToRead("no weights have been fitted yet"))
-    other = study.fits.filter(public_id=settings["with"], kind=Fit.Kind.FITTED).first()
+    other = study.fits.filter(public_id=settings["with"], kind=fitted_kind()).first()
     rows, rivals = _rows_of(fit), _rows_of(other) if other else {}
     cohorts = _cohorts(study)
     floor, draws, seed = float(fit.settings["floor"]), int(settings["draws"]), int(settings["seed"])

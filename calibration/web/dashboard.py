@@ -31,6 +31,7 @@ from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import report_of
 from calibration.web.agreement.page import opening as agreement_opening
+from calibration.web.answer_notes import answer_notes
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
@@ -152,4 +153,6 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     found = desk_figures_of(study)
     if found.outdated:
         ask_again(study)
-    return render(request, "calibration/_desk_figures.html", {"study": study, "found": found})
+    return render(
+        request, "calibration/_desk_figures.html", {"study": study, "found": found, **answer_notes(request, study)}
+    )

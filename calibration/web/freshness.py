@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from annotation.models import Study
 from calibration.models import Report
-from calibration.report_store.questions import question_of
+from calibration.report_store.questions import question_of, shown_setting
 from calibration.report_store.refreshes import Refresh, refresh
 from calibration.report_store.state import scores_of
 from calibration.reports.codec import read_back
@@ -94,6 +94,7 @@ def shown_report(study: Study, kind: ReportKind[R], settings: Settings, *, build
 
     An outdated or missing report is refreshed in the background, at most once at a time.
     """
+    settings = {**settings, **shown_setting()}  # also for the worker that computes it
     question = question_of(study, kind.name, settings)
     row = question.current()
     if row is None and scores_of(study) <= kind.slow_from:

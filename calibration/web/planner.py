@@ -13,16 +13,17 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Study
+from annotation.models import Exclusion, Study, are_excluded_shown, excluded_shown
 from annotation.policies.policies import Policies
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
-from calibration.reports.cache import latest_report
+from calibration.reports.cache import latest_report, shown_setting
 from calibration.statistics.design.planner import Assumptions, Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic
+from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
 from calibration.web.serving import file_of
@@ -109,7 +110,10 @@ def starting_values(study: Study) -> dict[str, Any]:
     tasks = study.tasks.filter(gold__isnull=True)
     instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
-    raters = study.raters.filter(kind="person").count()
+    people = study.raters.filter(kind="person")
+    if not are_excluded_shown():
+        people = people.exclude(pk__in=Exclusion.objects.standing().filter(study=study, since=None).values("rater"))
+    raters = people.count()
     found |= {name: value for name, value in (("instructions", instructions), ("models", models)) if value}
     policies = Policies.of(study)
     if "overlap" in policies.stated:
@@ -336,7 +340,8 @@ def _method() -> list[str]:
 def planner(request: HttpRequest, slug: str) -> HttpResponse:
     """What a study like this one would show, take and cost; every number of the plan can be changed."""
     study = study_read_by(cast(User, request.user), slug)
-    start = starting_values(study)
+    with excluded_shown(are_excluded_asked(request, study)):
+        start, chosen = starting_values(study), shown_setting()
     given = {name: request.GET.get(name, value) for name, value in start.items()}
     form = PlannerForm(given)
     made = plan_page(form) if form.is_valid() else None
@@ -350,6 +355,7 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "failure": made if isinstance(made, str) else "",
         "path": request.path,
-        "query": urlencode(given),
+        "query": urlencode({**given, **chosen}),
+        **answer_notes(request, study),
     }
     return render(request, "calibration/planner.html", context)

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import ReportKind, Settings
+from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, ResultPage
 from calibration.web.freshness import BUILD, Freshness, not_yet, shown_report, unchanged
 from calibration.web.table_files import TABLE_FORMATS, page_as_json
@@ -63,11 +64,12 @@ def result_view(kind: PageKind[Any]) -> Callable[..., HttpResponse]:
 
 def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpResponse:
     """Serve the page of a study's report, one of its files (?file=), or a note that it is being computed."""
-    settings = kind.settings(study, request.GET.dict())
-    shown = shown_report(study, kind.report, settings, build=kind.build)
-    if (nothing_new := unchanged(request, shown.freshness)) is not None:
-        return nothing_new
-    page = kind.page(study, shown.report) if shown.report is not None else None
+    with excluded_shown(are_excluded_asked(request, study)):
+        settings = kind.settings(study, request.GET.dict())
+        shown = shown_report(study, kind.report, settings, build=kind.build)
+        if (nothing_new := unchanged(request, shown.freshness)) is not None:
+            return nothing_new
+        page = kind.page(study, shown.report) if shown.report is not None else None
     if "file" in request.GET:
         return file_of(page, request.GET["file"], study.slug, shown.freshness) if page is not None else not_yet()
     query = request.GET.copy()
@@ -82,6 +84,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "freshness": shown.freshness,
         "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
         "discredited": discredited_judges(study) if kind.about_judges else [],
+        **answer_notes(request, study),
     }
     template = "calibration/result.html"
     if request.htmx:  # type: ignore[attr-defined]

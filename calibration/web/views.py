@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Event, User
 from accounts.permissions import leads_workspace_of, results_page
-from annotation.models import Assignment, Criterion, Rater, Study
+from annotation.models import Assignment, Criterion, Rater, Study, counting, excluded_shown
+from annotation.monitoring.exclusion import exclusions_changed_since
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.frames import NothingToRead
@@ -22,8 +23,9 @@ from calibration.fits.store import publish_fit, run_fit
 from calibration.models import Fit
 from calibration.report_store.refreshes import FITTING, fit_settings, is_under_way, refresh
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_settings
-from calibration.reports.cache import is_slow
+from calibration.reports.cache import EXCLUDED, SHOWN, is_slow, shown_setting
 from calibration.web.agreement.page import opening
+from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.freshness import shown_report
 from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
 from calibration.web.serving import file_of
@@ -39,6 +41,11 @@ LONGEST_WRITTEN = 1000
 def weights(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the newest fit, or the one named by ?fit=; while a fit is being computed, the page reloads itself."""
     study = study_read_by(cast(User, request.user), slug)
+    with excluded_shown(are_excluded_asked(request, study)):
+        return _weights_page(request, study)
+
+
+def _weights_page(request: HttpRequest, study: Study) -> HttpResponse:
     fits = earlier_fits(study)
     asked = request.GET.get("fit", "")
     fit = next((one for one in fits if one.public_id == asked), None) if asked else (fits[0] if fits else None)
@@ -55,14 +62,16 @@ def weights(request: HttpRequest, slug: str) -> HttpResponse:
         **_shared(request, study),
         "fit": fit,
         "fits": fits,
-        "query": urlencode({"fit": asked}) if asked else "",
+        "query": urlencode(({"fit": asked} if asked else {}) | shown_setting()),
+        "outdated": fit is not None and exclusions_changed_since(study, fit.created_at),
+        **answer_notes(request, study),
         "page": page,
         "path": request.path,
         "waiting": waiting and not refusal,
         "after": waiting_since or "",
         "refusal": refusal,
         "can_be_fitted": _can_be_fitted(study),
-        "has_answers": Assignment.objects.filter(task__study=study, status=Assignment.Status.SUBMITTED)
+        "has_answers": Assignment.objects.filter(counting(), task__study=study)
         .exclude(rater__kind__in=(Rater.Kind.JUDGE, Rater.Kind.KEY))
         .exists(),
     }
@@ -84,6 +93,7 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
     """Fit the answers collected so far: at once if that is quick, otherwise in the background."""
     study = study_led_by(cast(User, request.user), slug)
     pool, skip_small = "pool" in request.POST, "skip_small" in request.POST
+    shown = request.POST.get(EXCLUDED) == SHOWN and study.exclusions.standing().exists()
     try:
         floor = float(request.POST.get("floor", "0.5"))
     except ValueError:
@@ -93,18 +103,25 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("calibration:weights", slug)
     assert isinstance(request.user, User)
     if is_slow(study):
-        newest = next(iter(earlier_fits(study)), None)
-        user = request.user.pk
-        asked = fit_settings(floor, pool, skip_small)
-        refresh(study, FITTING, asked, "calibration.fit_study", *asked.values(), user, rests=False)
-        response = redirect("calibration:weights", slug)
-        response["Location"] += f"?after={newest.public_id if newest else ''}"
-        return response
+        with excluded_shown(shown):
+            newest = next(iter(earlier_fits(study)), None)
+            asked, user = fit_settings(floor, pool, skip_small), request.user.pk
+            refresh(study, FITTING, asked, "calibration.fit_study", *asked.values(), user, shown, rests=False)
+        return _to_weights(slug, shown, after=newest.public_id if newest else "")
     try:
-        run_fit(study=study, floor=floor, pool=pool, skip_small=skip_small, user=request.user)
+        with excluded_shown(shown):
+            run_fit(study=study, floor=floor, pool=pool, skip_small=skip_small, user=request.user)
     except (FitRefused, NothingToRead) as error:
         messages.error(request, refusal_words(error))
-    return redirect("calibration:weights", slug)
+    return _to_weights(slug, shown)
+
+
+def _to_weights(slug: str, shown: bool, **query: str) -> HttpResponse:
+    response = redirect("calibration:weights", slug)
+    query |= {EXCLUDED: SHOWN} if shown else {}
+    if query:
+        response["Location"] += f"?{urlencode(query)}"
+    return response
 
 
 @require_POST
@@ -155,7 +172,7 @@ def summary(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _fit_of(study: Study, public_id: str) -> Fit:
-    found = study.fits.filter(public_id=public_id, kind=Fit.Kind.FITTED)
+    found = study.fits.filter(public_id=public_id).exclude(kind=Fit.Kind.PUBLISHED)
     return visible_or_404(found, message=gettext("This study has no such fit."))
 
 

@@ -9,7 +9,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -19,12 +19,27 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Length
 
 from accounts.models import Workspace
-from annotation.models import Assignment, CheckOutcome, Cohort, Criterion, LateChange, Rater, Rubric, Score, Study, Task
+from annotation.models import (
+    Assignment,
+    CheckOutcome,
+    Cohort,
+    Criterion,
+    Exclusion,
+    LateChange,
+    Rater,
+    Rubric,
+    Score,
+    Study,
+    Task,
+    excluded_shown,
+    why_not_counted,
+)
+from annotation.monitoring.exclusion import excluded_in
 from calibration.data.verdicts import judged_elsewhere
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
 from calibration.models import CategoryFit, Fit, FittedWeight
-from calibration.reports.cache import current_reports
+from calibration.reports.cache import CHOICES, current_reports
 from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
 from calibration.reports.reviewed_verdicts import review_scores
@@ -79,6 +94,7 @@ class Manifest(TypedDict):
     workspace: str
     versions: Mapping[str, str]
     rows: Mapping[str, int]
+    excluded: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -110,7 +126,12 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
         manifest = Manifest(
-            format=FORMAT, study=study.slug, workspace=study.workspace.slug, versions=versions(), rows=counts
+            format=FORMAT,
+            study=study.slug,
+            workspace=study.workspace.slug,
+            versions=versions(),
+            rows=counts,
+            excluded=asdict(excluded_in(task__study=study)),
         )
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
     return counts
@@ -118,12 +139,13 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
 
 def asked(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a report was asked for, without the state of the rows under which it is stored."""
-    return {name: value for name, value in settings.items() if name not in ("study", "shape", "state")}
+    return {name: value for name, value in settings.items() if name not in ("study", "shape", "state", CHOICES)}
 
 
 def parts_of(study: Study) -> list[ExportPart]:
     """Return the rows of every table, each after those to which it refers."""
-    elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
+    with excluded_shown():  # an export has the excluded answers, marked
+        elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
     reviewed = reviews.values("assignment__task__reviews")
     tasks = Task.objects.filter(
         Q(study=study)
@@ -170,6 +192,7 @@ def parts_of(study: Study) -> list[ExportPart]:
         ),
         ExportPart(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
         ExportPart(Rater, raters, {"user_id": None}),
+        ExportPart(Exclusion, Exclusion.objects.filter(rater__in=raters), {"by_id": None, "lifted_by_id": None}),
         ExportPart(Task, tasks, {"guide_rubric_id": None}),
         ExportPart(Assignment, answers, {"seat_id": None}),
         ExportPart(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
@@ -238,7 +261,7 @@ def _exactly(value: Any) -> str:
 
 def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
     """Write each fit in the form that fit_weights --from reads, and return their number."""
-    fits = list(study.fits.filter(kind=Fit.Kind.FITTED).order_by("pk"))
+    fits = list(study.fits.exclude(kind=Fit.Kind.PUBLISHED).order_by("pk"))
     for fit in fits:
         archive.writestr(f"fits/{fit.public_id}.json", json.dumps(fit_to_json(fit), ensure_ascii=False))
     return len(fits)
@@ -247,8 +270,9 @@ def _write_fits(archive: zipfile.ZipFile, study: Study) -> int:
 def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
     """Write tables/scores.csv: one line for each score, with labels instead of keys.
 
-    `not_counted` says why a surplus answer is not counted: "closed", the state in which its rater was stopped, or "full"
-    where others had taken every assignment slot. Late changes are only in rows/annotation.latechange.jsonl.
+    `not_counted` says why an answer is not counted: "excluded" by a lead; of a surplus answer "closed", the state in which
+    its rater was stopped, or "full" where others had taken every assignment slot. Late changes are only in
+    rows/annotation.latechange.jsonl, the reasons of exclusions only in rows/annotation.exclusion.jsonl.
     """
     columns = (
         "assignment__task__study__slug",
@@ -280,8 +304,7 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         writer.writerow(SCORE_COLUMNS)
         for row in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
-            surplus = row[11] == Assignment.Status.SURPLUS
-            why = (row[-2] or "full") if surplus else ""
+            why = why_not_counted(row[11], row[-2])
             writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1])))
         out.flush()
         out.detach()

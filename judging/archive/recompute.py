@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.models import Rater, Study
+from annotation.models import Rater, Study, excluded_shown
 from calibration.data.frames import ABOUT_RESPONSES, NothingToRead, data_hash
 from calibration.data.labels import checklist_rows
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame
 from calibration.fits.categories import FitRefused, rows_to_json
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
+from calibration.reports.cache import EXCLUDED, SHOWN
 from calibration.reports.registry import Plain, stored_report
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
@@ -106,9 +107,9 @@ def _report(study: Study, stored: StoredReport) -> Plain:
     kind, settings = stored["kind"], stored["settings"]
     if kind == AGAINST_PEOPLE:
         judge = Rater.objects.get(public_id=settings["judge"])
-        return stored_comparison(
-            study, judge, _weighting(settings["weights"]), draws=settings["draws"], seed=settings["seed"]
-        )
+        with excluded_shown(settings.get(EXCLUDED) == SHOWN):
+            weighting, draws, seed = _weighting(settings["weights"]), settings["draws"], settings["seed"]
+            return stored_comparison(study, judge, weighting, draws=draws, seed=seed)
     known = report_kind(kind)
     if known is None:
         raise UserError(f"This version has no report of the kind {kind!r}; use the version that made the export.")
@@ -136,7 +137,8 @@ def _fit(study: Study, stored: Plain) -> Recomputed:
 
 
 def _row_differences(study: Study, stored: Plain) -> list[str]:
-    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+    with excluded_shown(Fit.objects.get(public_id=stored["fit"]).kind == Fit.Kind.WITH_EXCLUDED):
+        frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
     if data_hash(frame) != stored["data_hash"]:
         return []
     try:

@@ -11,11 +11,11 @@ import numpy as np
 
 from annotation.models import Assignment, Criterion, Rater, Score, Study
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts, judges_verdicts
-from calibration.models import Fit
+from calibration.models import Fit, fitted_kind
 from calibration.report_store.questions import Question, question_of
-from calibration.reports.cache import cached_report
+from calibration.reports.cache import cached_report, shown_setting
 from calibration.reports.codec import plain, read_back
 from calibration.reports.registry import Plain
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
@@ -57,7 +57,7 @@ def judge_in(study: Study, name: str) -> Rater:
 
 def weighting_for(study: Study, fit: Fit | None = None) -> Weighting:
     """Return the weights of the given fit, else the study's newest one, else equal weights."""
-    chosen = fit or Fit.objects.filter(study=study, kind=Fit.Kind.FITTED).first()
+    chosen = fit or Fit.objects.filter(study=study, kind=fitted_kind()).first()
     return weighting_of(chosen, fit_name(chosen)) if chosen else Weighting(EQUAL)
 
 
@@ -153,7 +153,7 @@ def question_about(study: Study, judge: Rater, weighting: Weighting) -> Question
 
 def _settings(judge: Rater, weighting: Weighting, draws: int, seed: int) -> Plain:
     fit = weighting.fit.public_id if weighting.fit else EQUAL
-    return {"judge": judge.public_id, "weights": fit, "draws": draws, "seed": seed}
+    return {"judge": judge.public_id, "weights": fit, "draws": draws, "seed": seed, **shown_setting()}
 
 
 def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed: int) -> tuple[str, Plain]:
@@ -162,7 +162,8 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
     overall_keys = people.keys_of_role("overall")
     if not overall_keys:
         raise NothingToRead("This study has no overall scores from people, so the judge cannot be compared with them.")
-    response, mean, raters = _people_means(people.of_criterion(overall_keys[0]))
+    labels = label_frame(kinds=ABOUT_RESPONSES, study=study, people=people)
+    response, mean, raters = _people_means(labels.of_criterion(overall_keys[0]))
     used = np.unique(verdicts.category).tolist()
     leaves = {leaf.pk: leaf for leaf in Category.objects.filter(pk__in=used).select_related("parent")}
     weighted = weighted_points(verdicts, weighting, leaves)
@@ -170,10 +171,10 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
     shared, at_judge, at_people = np.intersect1d(weighted.response, response, return_indices=True)
     if not shared.size:
         raise NothingShared("No response has both a usable verdict from this judge and an overall score from a rater.")
-    instruction, model = _about(people, shared)
+    instruction, model = _about(labels, shared)
     x, y = _exact(weighted.points[at_judge]), _exact(mean[at_people])
     points = [
-        SharedResponse(pk, people.instruction_ids[place], people.model_names.get(writer, ""), own_points, score, number)
+        SharedResponse(pk, labels.instruction_ids[place], labels.model_names.get(writer, ""), own_points, score, number)
         for pk, place, writer, own_points, score, number in zip(
             *(column.tolist() for column in (shared, instruction, model, x, y, raters[at_people])), strict=True
         )
@@ -195,7 +196,7 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
             if key in verdicts.criterion_keys
         ],
     }
-    return data_hash(people), report
+    return data_hash(labels), report
 
 
 def _exact(values: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from django.http import QueryDict
 
 from calibration.data.frames import UNCATEGORISED, Bools, Ints
+from calibration.reports.cache import SHOWN
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel
 from judging.leaderboards.observations import Observations
 from judging.scores.metrics import METRICS
@@ -25,7 +26,7 @@ class Filters:
     `measure` is the name of a metric, `against` are models by name, `smallest` and `largest` billions of parameters,
     `least` is the minimum number of judged responses, `margin` WildBench's K in characters; `sort` is a category's key,
     AVERAGE, WORDS or MODEL, with the worst first if `rising`. With `discredited`, verdicts of runs that failed their
-    canary texts are included, and nothing is ranked.
+    canary texts are included, and nothing is ranked. With `excluded` "shown", people's excluded answers count too.
     """
 
     judge: str = ""
@@ -44,6 +45,7 @@ class Filters:
     sort: str = AVERAGE
     rising: bool = False
     discredited: bool = False
+    excluded: str = ""
 
     @property
     def run_experiment(self) -> str:
@@ -93,6 +95,7 @@ def read_filters(given: QueryDict) -> Filters:
         sort=given.get("sort", "") or AVERAGE,
         rising=given.get("rising", "") == "1",
         discredited=given.get("discredited", "") == "1",
+        excluded=SHOWN if given.get("excluded", "") == SHOWN else "",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Criterion, Rater, Score, Task
+from annotation.models import Assignment, Criterion, Rater, Score, Task, counting
 from annotation.texts.rendering import RenderedText, render_text
 from calibration.data.frames import Floats, Ints
 from calibration.figures.drawing import shortest
@@ -206,12 +206,12 @@ def _people(task: Task) -> dict[str, tuple[float | None, int]]:
     The kind of the task keeps reviews of verdicts and instruction checks apart from scores.
     """
     rows = Score.objects.filter(
+        counting("assignment__"),
         assignment__task__kind=task.kind,
         assignment__task__gold__isnull=True,
         assignment__task__response_a=task.response_a_id,
         assignment__task__response_b=task.response_b_id,
         assignment__repeat=0,
-        assignment__status=Assignment.Status.SUBMITTED,
         assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT],
         value__isnull=False,
     ).order_by("revision")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from annotation.models import Rater, Study
-from calibration.models import Fit
+from calibration.models import Fit, fitted_kind
 from calibration.reports.codec import INLINED
 from calibration.reports.judges import judges_beside
 from calibration.reports.registry import ReportKind, Settings, register
@@ -85,7 +85,7 @@ def leaderboards_of(study: Study) -> Iterator[tuple[Settings, str, BoardReport]]
         return
     judges = Rater.objects.filter(pk__in=judges_beside(study).values("rater")).order_by("label", "public_id")
     fits = [
-        study.fits.filter(kind=Fit.Kind.FITTED).first(),
+        study.fits.filter(kind=fitted_kind()).first(),
         most_exact(
             list(Fit.objects.filter(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED, benchmark=study.benchmark))
         ),

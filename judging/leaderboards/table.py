@@ -7,10 +7,11 @@ from typing import TypedDict
 
 import numpy as np
 
-from annotation.models import Assignment, AssignmentQuerySet, Rater, Study
+from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, are_excluded_shown, excluded_shown
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Ints, ScoreFrame, data_hash
-from calibration.data.scores import score_frame
+from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from calibration.reports.cache import SHOWN
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ties import descending, settle_ties
 from core.errors import UserError
@@ -234,6 +235,18 @@ def leaderboard(
     A response judged in several studies counts once, with the mean of its points. Raises NoVerdicts, OnlyDiscredited,
     UnknownWeights, MissingWeights, WithoutWeight, NotOnScale.
     """
+    with excluded_shown(filters.excluded == SHOWN or are_excluded_shown()):
+        return _board(benchmark, judge, weights, filters, beside_people, people_of)
+
+
+def _board(
+    benchmark: Benchmark,
+    judge: Rater,
+    weights: str | Weighting,
+    filters: Filters,
+    beside_people: bool,
+    people_of: Study | None,
+) -> Leaderboard:
     weighting = weighting_named(benchmark, weights) if isinstance(weights, str) else weights
     discredited = discredited_on(benchmark, judge)
     frame = score_frame(
@@ -302,11 +315,9 @@ def leaderboard(
         words=words,
     )
     if people_of is not None:
-        return _beside(board, score_frame(kinds=ABOUT_RESPONSES, study=people_of, judges=False), leaves)
+        return _beside(board, label_frame(kinds=ABOUT_RESPONSES, study=people_of), leaves)
     if beside_people:
-        people = score_frame(
-            kinds=ABOUT_RESPONSES, benchmark=benchmark, judges=False, experiment=filters.run_experiment
-        )
+        people = label_frame(kinds=ABOUT_RESPONSES, benchmark=benchmark, experiment=filters.run_experiment)
         return _beside(board, people, leaves)
     return board
 

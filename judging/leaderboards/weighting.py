@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
 from core.errors import UserError
 from core.messages.message import Wording
 from generation.models import Benchmark, Category
@@ -101,7 +101,7 @@ def weighting_named(benchmark: Benchmark, name: str) -> Weighting:
         fit = (
             every.filter(public_id=name).first()
             or every.filter(published_name=name).first()
-            or every.filter(study__slug=name).first()
+            or every.filter(study__slug=name, kind=fitted_kind()).first()
         )
     if fit is None:
         known = [EQUAL, *(fit_name(fit) for fit in fits)]
@@ -122,7 +122,8 @@ def fits_for(benchmark: Benchmark) -> list[Fit]:
     """Return the fits that can weigh this benchmark's items: its own, published, and fitted on its studies, newest
     first.
     """
-    fits = Fit.objects.filter(workspace=benchmark.workspace).select_related("study")
+    kinds = (Fit.Kind.PUBLISHED, fitted_kind())
+    fits = Fit.objects.filter(workspace=benchmark.workspace, kind__in=kinds).select_related("study")
     return [
         fit
         for fit in fits

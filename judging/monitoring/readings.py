@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from annotation.models import Assignment, Rater, Score, Task
+from annotation.models import Rater, Score, Task, counting
 from calibration.statistics.errors import NoStatistic
 from judging.judges.questions import Questions
 from judging.methods.combining import How, Scale, derived
@@ -210,11 +210,11 @@ def majorities(watch: Watch) -> dict[tuple[int, str], tuple[float, str]]:
         )
     }
     rows = Score.objects.filter(
+        counting("assignment__"),
         assignment__task__response_a__in=[first for first, _ in tasks],
         assignment__task__kind=METHODS[watch.judge.method].task_kind,
         assignment__task__gold__isnull=True,
         assignment__repeat=0,
-        assignment__status=Assignment.Status.SUBMITTED,
         assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT, Rater.Kind.KEY],
         value__isnull=False,
     ).order_by("revision")

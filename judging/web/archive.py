@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Score
+from annotation.monitoring.exclusion import excluded_in
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.reports.cache import current_reports
@@ -30,6 +31,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "provenance": provenance_of(study),
         "scores": scores,
+        "left_out": excluded_in(task__study=study),
         "raters": study.tasks.values("assignments__rater").exclude(assignments__rater=None).distinct().count(),
         "tasks": study.tasks.count(),
         "fits": study.fits.count(),

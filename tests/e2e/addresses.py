@@ -49,6 +49,7 @@ NOT_PAGES = {
         "annotation:hold",
         "annotation:keep_alive",
         "annotation:launch",
+        "annotation:lift_exclusion",
         "annotation:more_answers",
         "annotation:other_browser",
         "annotation:preview_draft",

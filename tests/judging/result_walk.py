@@ -44,7 +44,7 @@ RESULTS = (
 """Pages of one study; those of calibration and judging say in a sentence why there is nothing where there is nothing."""
 SAME_FILES = re.compile(r"rising=|measure=|/leaderboards/[^/?]+/$")
 """Views of a leaderboard whose files another view offers as well."""
-STATE = ("state", "beside", "reviews", "study", "shape")
+STATE = ("state", "beside", "reviews", "study", "shape", "choices")
 VOLATILE = (
     (re.compile(r'<input[^>]*csrfmiddlewaretoken[^>]*>|nonce="[^"]*"|data-since="[^"]*"'), ""),
     (re.compile(r"<select.*?</select>", re.DOTALL), ""),

@@ -17,6 +17,7 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.assignment.haste import TOO_FAST, is_unread, pace_limit, words_shown
 from annotation.assignment.rater_status import cause_words
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, LateChange, Rater, Score, Study, Task
+from annotation.monitoring.exclusion import standing_exclusion
 from annotation.monitoring.progress import ANSWERED
 from annotation.policies.policies import CONTROL, GOLD
 from annotation.studies.access import study_led_by, study_read_by
@@ -143,6 +144,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         answered=Count("pk", filter=ANSWERED),
         repeats=Count("pk", filter=Q(status=status.SUBMITTED, repeat__gt=0)),
         surplus=Count("pk", filter=Q(status=status.SURPLUS)),
+        excluded=Count("pk", filter=Q(status=status.EXCLUDED)),
         skipped=Count("pk", filter=Q(status=status.SKIPPED)),
         open=Count("pk", filter=Q(status=status.OPEN)),
         last=Max("submitted_at"),
@@ -167,6 +169,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         "pace_limit": pace_limit(study),
         "late_changes": LateChange.objects.filter(assignment__rater=rater).count(),
         "counts": counts,
+        "exclusion": standing_exclusion(rater),
         "checks": checks,
         "habits": habits_of(rater, study),
         "latest": latest,

@@ -7,12 +7,12 @@ from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from annotation.assignment.leases import GIVEN
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Study, TimeCorrection, latest_scores
 from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.rubrics.scales import answer_text
 from annotation.rules.marking import admits
 
-GIVEN = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED])
 GOLD_BATCH, FEWEST_GOLD = 50, 10
 
 

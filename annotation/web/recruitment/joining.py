@@ -20,7 +20,7 @@ from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
-from annotation.models import Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.models import GIVEN, Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (
@@ -329,11 +329,10 @@ def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def correct_time(request: HttpRequest, assignment_id: str) -> HttpResponse:
     """Store a rater's correction of the measured time."""
-    given = [Assignment.Status.SUBMITTED, Assignment.Status.SURPLUS, Assignment.Status.CHECKED]
     assignment = get_object_or_404(
         Assignment.objects.select_related("task__study", "rater__participant"),
         is_mine(request, "rater__"),
-        Q(status__in=given),
+        Q(status__in=GIVEN),
         public_id=assignment_id,
     )
     if is_of_earlier_submission(assignment):

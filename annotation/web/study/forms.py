@@ -198,6 +198,15 @@ class StudyForm(forms.Form):
             "The figure is updated only after every 50 answers so that it does not reveal individual gold items."
         ),
     )
+    adjudicated_labels = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("The lead's adjudicated answer counts as the task's label"),
+        help_text=gettext_lazy(
+            "Where a lead has resolved a disagreement, that answer takes the place of the raters' answers in weights, in "
+            "corrected leaderboard scores and in the comparison of judges with people. Agreement between raters never "
+            "uses it."
+        ),
+    )
     pace_words = forms.IntegerField(
         min_value=0,
         max_value=100_000,
@@ -338,6 +347,7 @@ class StudyForm(forms.Form):
             "controls": data.get("controls"),
             "checks": {"window": data.get("checks_window") or 10, "failed": data.get("checks_failed") or 3},
             "show_gold": True if data.get("show_gold") else None,
+            "adjudicated_labels": True if data.get("adjudicated_labels") else None,
             "reading_pace": {
                 name: getattr(PaceRule(), name) if data.get(f"pace_{name}") is None else data[f"pace_{name}"]
                 for name in PACE
@@ -382,7 +392,10 @@ def _category_name(category: Category) -> str:
 def initial_of(study: Study) -> dict[str, Any]:
     """The study's current settings by form field name."""
     policies, chosen = Policies.of(study), Selection.of(study)
-    plain = ("overlap", "order", "hints", "quota", "answers_per_hour", "training", "controls", "show_gold")
+    plain = (
+        *("overlap", "order", "hints", "quota", "answers_per_hour"),
+        *("training", "controls", "show_gold", "adjudicated_labels"),
+    )
     return {
         **{
             f"{stem}_{short}": texts.get(language, "")
@@ -444,6 +457,7 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
             "checks_failed",
             "checks_window",
             "show_gold",
+            "adjudicated_labels",
             "pace_words",
             "pace_told",
             "pace_paused",

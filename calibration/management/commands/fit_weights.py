@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.models import excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit
-from calibration.management.study_command import StudyCommand
+from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
 from calibration.web.messages.statistics import warning_sentence
 from core.errors import UserError
 
@@ -24,6 +25,7 @@ class Command(StudyCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        add_excluded(parser)
         parser.add_argument("--floor", type=float, default=0.5, help="The smallest raw weight (default 0.5).")
         parser.add_argument("--pool", action="store_true", help="Pool each category's weights toward its parent's.")
         parser.add_argument(
@@ -55,15 +57,16 @@ class Command(StudyCommand):
             raise CommandError(f"--draws must be at most {MOST_DRAWS:,}; more draws no longer change an interval.")
         study = self.study_of(options)
         try:
-            fit = run_fit(
-                study=study,
-                floor=options["floor"],
-                pool=options["pool"],
-                seed=options["seed"],
-                draws=options["draws"],
-                skip_small=options["skip_small"],
-                progress=self._progress,
-            )
+            with excluded_shown(options["excluded"]):
+                fit = run_fit(
+                    study=study,
+                    floor=options["floor"],
+                    pool=options["pool"],
+                    seed=options["seed"],
+                    draws=options["draws"],
+                    skip_small=options["skip_small"],
+                    progress=self._progress,
+                )
             if options["publish"] is not None:
                 fit = publish_fit(fit=fit, name=options["publish"])
         except NothingToRead as error:
@@ -73,6 +76,8 @@ class Command(StudyCommand):
         if options["export"]:
             self._export(Path(options["export"]), fit_to_json(fit))
         self._print(fit_to_json(fit, rows=False), options["json"])
+        if not options["json"] and (line := excluded_line(options["excluded"], task__study=study)):
+            self.stdout.write(f"\n{line}")
 
     def _progress(self, done: int, total: int, key: str) -> None:
         if total > 1 and self.stderr.isatty():

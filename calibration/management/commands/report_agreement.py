@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from calibration.management.study_command import StudyCommand
+from annotation.models import excluded_shown
+from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
 from calibration.reports.agreement import (
     METRICS,
     AgreementReport,
@@ -24,13 +25,15 @@ class Command(StudyCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        add_excluded(parser)
         parser.add_argument(
             "--criterion", default="", metavar="KEY", help="The criterion (default: the overall score)."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = self.study_of(options)
-        report = agreement_report(study, options["criterion"])
+        with excluded_shown(options["excluded"]):
+            report = agreement_report(study, options["criterion"])
         if isinstance(report, Missing):
             if report.why == AmbiguousCriterion.__name__:
                 raise CommandError(report.reason)
@@ -39,6 +42,8 @@ class Command(StudyCommand):
             self.stdout.write(json.dumps(shown(report), ensure_ascii=False))
             return
         self._print(report)
+        if line := excluded_line(options["excluded"], task__study=study):
+            self.stdout.write(line)
         if by_items(study):
             self.stdout.write("Each item is its own cluster because the table named no instructions.")
 

@@ -12,7 +12,7 @@ from annotation.models import Criterion, Study, Task
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import decimals
 from calibration.fits.export import certificate_of
-from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
 from calibration.statistics.weights.certificates import pooled_from_dict
 from calibration.statistics.weights.fit import OutOfSample, WeightCertificate
 from calibration.web.blocks import Block, Column, ResultPage, Section, Table
@@ -453,5 +453,5 @@ def category_names_of(fit: Fit) -> dict[str, str]:
 
 def earlier_fits(study: Study) -> Sequence[Fit]:
     """The study's fits, newest first."""
-    fits = study.fits.filter(kind=Fit.Kind.FITTED).select_related("created_by")
+    fits = study.fits.filter(kind=fitted_kind()).select_related("created_by")
     return list(fits.order_by("-created_at", "-pk")[:20])

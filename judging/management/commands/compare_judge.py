@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from accounts.members.workspaces import workspace_for_command
-from annotation.models import Study
+from annotation.models import Study, excluded_shown
+from calibration.management.study_command import add_excluded, excluded_line
 from calibration.reports.codec import read_back
 from core.errors import UserError
 from judging.comparison.judge_against_people import (
@@ -38,6 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         parser.add_argument("--judge", required=True, help="Name of the judge.")
         parser.add_argument("--weights", default="", help="A fit, or equal; default: the study's newest fit.")
+        add_excluded(parser)
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -47,13 +49,17 @@ class Command(BaseCommand):
             if study is None:
                 known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
                 raise CommandError(f"There is no study {options['study']!r}; there are: {known or 'none'}.")
-            report = stored_comparison(study, judge_in(study, options["judge"]), _weighting(study, options["weights"]))
+            with excluded_shown(options["excluded"]):
+                weighting = _weighting(study, options["weights"])
+                report = stored_comparison(study, judge_in(study, options["judge"]), weighting)
         except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps({"study": study.slug, **report}, ensure_ascii=False, indent=2))
         else:
             self.stdout.write(_as_tables(read_back(JudgeComparison, report)), ending="")
+            if line := excluded_line(options["excluded"], task__study=study):
+                self.stdout.write(line)
 
 
 def _weighting(study: Study, name: str) -> Weighting:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotation.monitoring.exclusion import excluded_in
 from calibration.management.study_command import StudyCommand
 from judging.archive.export import export_study
 
@@ -23,10 +24,16 @@ class Command(StudyCommand):
             counts = export_study(study, target)
         except OSError as error:
             raise CommandError(f"{target} cannot be written ({error.strerror}); choose another place.") from error
+        excluded = excluded_in(task__study=study)
         if options["json"]:
-            self.stdout.write(json.dumps({"file": str(target), "study": study.slug, "rows": counts}))
+            shown = {"file": str(target), "study": study.slug, "rows": counts, "excluded": vars(excluded)}
+            self.stdout.write(json.dumps(shown))
             return
         self.stdout.write(
             f"{target}: {counts['annotation.score']:,} scores of {counts['annotation.assignment']:,} ratings, "
             f"{counts['fits']} fits, {counts['reports']} reports."
         )
+        if excluded.answers:
+            self.stdout.write(
+                f"{excluded.answers:,} ratings of {excluded.raters} raters are marked as excluded; no result counts them."
+            )

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from accounts.members.workspaces import workspace_for_command
+from calibration.management.study_command import add_excluded, excluded_line
+from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
@@ -49,7 +51,10 @@ CHOICES = (
 
 def _filters(options: dict[str, Any]) -> Filters:
     return Filters(
-        measure=options["measure"] or "", against=tuple(options["against"]), **{name: options[name] for name in CHOICES}
+        excluded=SHOWN if options["excluded"] else "",
+        measure=options["measure"] or "",
+        against=tuple(options["against"]),
+        **{name: options[name] for name in CHOICES},
     )
 
 
@@ -91,6 +96,7 @@ class Command(BaseCommand):
             metavar="K",
             help="For rewards: a slight win by a response longer by more than K characters counts as a tie.",
         )
+        add_excluded(parser)
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
         parser.add_argument(
             "--details", action="store_true", help="With --json: include intervals, corrected scores and word counts."
@@ -111,6 +117,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2))
         else:
             self._print(board)
+            if line := excluded_line(options["excluded"], task__response_a__instruction__benchmark=benchmark):
+                self.stdout.write(line)
 
     def _print(self, board: Leaderboard) -> None:
         weights = board.weighting.name

@@ -1,6 +1,7 @@
 """The page that compares a study's judges with its people."""
 
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,17 +10,18 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
-from annotation.models import Rater, Study
+from annotation.models import Rater, Study, are_excluded_shown, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
 from calibration.models import Report
 from calibration.report_store.refreshes import refresh
-from calibration.reports.cache import is_slow
+from calibration.reports.cache import is_slow, shown_setting
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
 from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
+from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import ResultPage
 from calibration.web.freshness import Freshness, freshness_of, not_yet, shown_report, together, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
@@ -43,6 +45,11 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every judge of this study's responses beside people; a worker compares the judges of a large study."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
+    with excluded_shown(are_excluded_asked(request, study)):
+        return _judges_page(request, user, study)
+
+
+def _judges_page(request: HttpRequest, user: User, study: Study) -> HttpResponse:
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
     if kind_asked(study) != "scores":
@@ -72,6 +79,8 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         "discredited": discredited_judges(study),
         "unusable": judges_without_verdict(study),
         "links": addressed(study, judge_links("judging:judges")),
+        "query": urlencode(shown_setting()),
+        **answer_notes(request, study),
     }
     htmx = getattr(request, "htmx", False)
     return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
@@ -126,7 +135,7 @@ def _panels(study: Study) -> tuple[list[ComparisonPanel], Freshness]:
     stored = {judge: _stored(study, judge, weighting) for judge in judges}
     freshness = together(parts for _weights, _row, parts in stored.values())
     if not freshness.current:
-        freshness = freshness.of_refresh(refresh(study, KIND, {}, "judging.compare"))
+        freshness = freshness.of_refresh(refresh(study, KIND, {}, "judging.compare", are_excluded_shown()))
     # After the comparison, a judge without a report has nothing in common with people.
     compared = not freshness.under_way and not freshness.failed
     panels = []

@@ -13,10 +13,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
+from annotation.models import excluded_shown
 from annotation.texts.rendering import render_text
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
+from calibration.web.answer_notes import benchmark_notes, is_asked
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.statistics import interval_meaning
 from calibration.web.table_files import as_csv
@@ -38,7 +40,8 @@ ON_A_PAGE = 50
 @results_page
 def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
     """?first= and ?second= name the models; the other parameters are the leaderboard's. ?file=items.csv is the list."""
-    context = _context(request, slug)
+    with excluded_shown(is_asked(request)):
+        context = _context(request, slug)
     pair: ModelPair | None = context["pair"]
     if request.GET.get("file") == "items.csv" and pair is not None:
         return _csv(pair)
@@ -52,6 +55,11 @@ def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
 @results_page
 def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
     """?item= is the instruction's id, by default the first of the list; the order of the list determines the next one."""
+    with excluded_shown(is_asked(request)):
+        return _compare_item(request, slug)
+
+
+def _compare_item(request: HttpRequest, slug: str) -> HttpResponse:
     context = _context(request, slug)
     pair: ModelPair | None = context["pair"]
     ids = [row.public_id for row in pair.rows] if pair else []
@@ -119,6 +127,7 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
         "measure": metric_messages(board.metric.name) if board else None,
         "asked": filters,
         "columns": column_names(board) if board else {},
+        **benchmark_notes(request, benchmark),
     }
 
 

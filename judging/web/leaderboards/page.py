@@ -13,11 +13,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Assignment, Rater
+from annotation.models import Assignment, Rater, excluded_shown
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts
 from calibration.fits.store import versions
 from calibration.statistics.errors import NoStatistic
+from calibration.web.answer_notes import benchmark_notes, is_asked
 from calibration.web.messages.reasons import error_words
 from calibration.web.serving import file_of
 from core.messages.rendering import for_reader
@@ -58,6 +59,11 @@ def leaderboards(request: HttpRequest) -> HttpResponse:
 def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
     """The board that the address asks for (see Filters), or with ?file= one of its files; errors are explained."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
+    with excluded_shown(is_asked(request)):
+        return _leaderboard(request, benchmark)
+
+
+def _leaderboard(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     filters = read_filters(request.GET)
     known = verdicts_on(benchmark)
     judges = [row.judge for row in known]
@@ -78,6 +84,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         "asked": filters,
         "path": request.path,
         "provenance": [judge.provenance] if judge and judge.provenance else [],
+        **benchmark_notes(request, benchmark),
     }
     if judge is not None:
         board, why = board_or_reason(benchmark, judge, weights, filters)

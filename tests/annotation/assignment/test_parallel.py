@@ -13,14 +13,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.answers.recording import record_answer
 from annotation.assignment import next_task
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import release_expired
 from annotation.assignment.rater_status import pause
-from annotation.models import Assignment, Flag, Rater, Score, Seat
+from annotation.models import Assignment, Exclusion, Flag, Rater, Score, Seat
+from annotation.monitoring.exclusion import ExclusionRefused, exclude, lift
 from annotation.recruitment.cohorts import make_cohort
 from annotation.studies.life_cycle import release_rater
-from tests.annotation.raters_at_work import make_study
+from tests.annotation.raters_at_work import answers_to, make_study
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -290,3 +292,45 @@ def test_many_raters_at_once_never_exceed_the_overlap(at_once):
         return sorted(Counter(answered).values()), Assignment.objects.exclude(status="submitted").count()
 
     assert at_once(ended) == [([2, 2, 2, 2], 0)]
+
+
+def test_an_answer_given_while_its_rater_is_excluded_or_taken_back(study, at_once):
+    """Whichever comes first: no answer counts while the exclusion stands, and none is left out once it is lifted."""
+    raters = [Rater.objects.create(workspace=study.workspace, study=study, label=f"rater {n}") for n in range(6)]
+    opened = [next_task.next_assignment(rater, study, clock=timezone.now)[0] for rater in raters]
+
+    def answers(assignment):
+        return lambda: record_answer(assignment=assignment, answers=answers_to(assignment), clock=timezone.now)
+
+    def excludes(rater):
+        return lambda: exclude(study, rater, since=None, reason="too fast", by=None)
+
+    at_once(*(call for one in opened for call in (answers(one), excludes(one.rater))))
+
+    def state():
+        status = sorted(Assignment.objects.exclude(status="open").values_list("status", flat=True))
+        return status, Seat.objects.filter(state="taken").count()
+
+    assert at_once(state) == [(["excluded"] * 6, 0)]
+    more = at_once(lambda: [next_task.next_assignment(rater, study, clock=timezone.now)[0] for rater in raters])[0]
+    standing = at_once(lambda: list(Exclusion.objects.select_related("rater")))[0]
+    at_once(
+        *(
+            call
+            for one, which in zip(more, standing, strict=True)
+            for call in (answers(one), lambda x=which: lift(x, by=None))
+        )
+    )
+    assert at_once(state) == [(["submitted"] * 12, 12)]
+
+
+def test_two_leads_exclude_at_once(study, at_once):
+    rater = Rater.objects.create(workspace=study.workspace, study=study, label="rater")
+
+    def excludes():
+        try:
+            return exclude(study, rater, since=None, reason="too fast", by=None) and "excluded"
+        except ExclusionRefused:
+            return "refused"
+
+    assert sorted(at_once(excludes, excludes)) == ["excluded", "refused"]

@@ -57,7 +57,7 @@ def sent(monkeypatch, django_capture_on_commit_callbacks):
 
 
 def address(study):
-    return reverse("calibration:agreement", args=[study.slug])
+    return reverse("calibration:agreement", args=[study])
 
 
 def rate(study, number=1):
@@ -253,7 +253,7 @@ def test_the_page_of_judges_shows_the_latest_comparison(lead, sent, monkeypatch)
     study = answered_study(instructions=6, judge="gpt-4o", slug="judged")
     client = signed_in("lead", study.workspace)
     monkeypatch.setattr("judging.web.comparison.pages.is_slow", lambda study: True)
-    page = reverse("judging:judges", args=[study.slug])
+    page = reverse("judging:judges", args=[study])
     assert WAITING.findall(markup(client.get(page))) == ["0"]
     assert sent.pop(0) == ("judging.compare", study.pk) and sent == []
     compare(study.pk)

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0005_origins_of_known_accounts'),
         ('annotation', '0014_read_stored_sentences'),
-        ('calibration', '0001_initial'),
+        ('calibration', '0002_fits_with_excluded_answers'),
     ]
 
     operations = [

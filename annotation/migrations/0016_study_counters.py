@@ -15,7 +15,7 @@ def stop_counting(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0014_read_stored_sentences'),
+        ('annotation', '0015_exclusions'),
     ]
 
     operations = [
