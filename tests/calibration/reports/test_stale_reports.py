@@ -350,3 +350,13 @@ def test_of_many_web_processes_that_ask_at_once_one_queues(monkeypatch):
         assert len(sent) == 1
         sent.clear()
         ReportRefresh.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_the_api_lists_the_newest_report_though_answers_have_arrived_since(study, lead):
+    agreement_report(study)
+    rate(study)
+    agreement_report(study)
+    rate(study, 2)
+    rows = lead.get(f"/api/v1/studies/{study.slug}/reports/").json()
+    assert [(row["kind"], row["answers_since"]) for row in rows] == [("agreement", 2)]
+    assert rows[0]["computed_at"]
