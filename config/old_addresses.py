@@ -20,6 +20,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api.access import Scope, needs
 from accounts.api.lists import asking
 from accounts.models import User
 from accounts.permissions import results_page
@@ -97,6 +98,7 @@ urlpatterns = [
 def _api(rows_of: Callable[[User], "QuerySet[Any]"], place: str) -> View:
     @extend_schema(exclude=True)
     @api_view(["GET"])
+    @needs(Scope.READ)
     def view(request: Request, slug: str, rest: str = "") -> Any:
         rows = _found(rows_of(asking(request)), slug)
         front = request.path.partition(f"/{place}/")[0]

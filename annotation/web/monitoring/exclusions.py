@@ -66,7 +66,7 @@ def exclusion_page(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
                 form.add_error(None, for_reader(refused))
             else:
                 _tell_excluded(request, exclusion)
-                return redirect("annotation:rater", study.slug, rater.public_id)
+                return redirect("annotation:rater", study, rater.public_id)
     else:
         form = ExclusionForm(initial=request.GET.dict())
     return render(
@@ -87,7 +87,7 @@ def lift_exclusion(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
         back = lift(exclusion, by=user)
     except ExclusionRefused as refused:
         messages.info(request, for_reader(refused))
-        return redirect("annotation:rater", study.slug, rater.public_id)
+        return redirect("annotation:rater", study, rater.public_id)
     told = ngettext("%(n)s answer counts again.", "%(n)s answers count again.", back.answers) % {"n": back.answers}
     if back.unseated:
         told += " " + ngettext(
@@ -96,7 +96,7 @@ def lift_exclusion(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
             back.unseated,
         ) % {"n": back.unseated}
     messages.success(request, told)
-    return redirect("annotation:rater", study.slug, rater.public_id)
+    return redirect("annotation:rater", study, rater.public_id)
 
 
 def _study_and_rater(user: User, slug: str, rater_id: str) -> tuple[Study, Rater]:

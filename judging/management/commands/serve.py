@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
 
 def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return _started(command, environment)  # nosec B603 # the commands are ours
+    return subprocess.Popen(command, env=environment)  # nosec B603 # the commands are ours
 
 
 def _web(host: str, port: int, threads: int) -> list[str]:

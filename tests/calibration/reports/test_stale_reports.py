@@ -255,7 +255,7 @@ def test_the_page_of_judges_shows_the_latest_comparison(lead, sent, monkeypatch)
     monkeypatch.setattr("judging.web.comparison.pages.is_slow", lambda study: True)
     page = reverse("judging:judges", args=[study])
     assert WAITING.findall(markup(client.get(page))) == ["0"]
-    assert sent.pop(0) == ("judging.compare", study.pk) and sent == []
+    assert sent.pop(0) == ("judging.compare", study.pk, False) and sent == []
     compare(study.pk)
     rate(study)
     shown = text_of(markup(client.get(f"{page}?waiting=0", **HTMX)))
