@@ -1,9 +1,12 @@
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
+from accounts.sign_in.devices import forget_browsers
+from accounts.sign_in.record import record
 
 
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -17,9 +20,21 @@ class OwnMembershipInline(admin.TabularInline):  # type: ignore[type-arg]
     extra = 0
 
 
+class GivenPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
+    """A password that the administrator gives; it is an event, and ends the account's device cookies."""
+
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        record(user, "password changed", after={"how": "administration"})
+        forget_browsers(user)
+        return user
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     """Users with their workspaces; Django's own form changes passwords."""
+
+    change_password_form = GivenPasswordForm
 
     inlines = [OwnMembershipInline]
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]

@@ -6,3 +6,8 @@ class AccountsConfig(AppConfig):
     name = "accounts"
     verbose_name = _("Accounts")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from accounts.sign_in.record import watch_sign_ins
+
+        watch_sign_ins()

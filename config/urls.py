@@ -1,6 +1,8 @@
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
+from accounts.sign_in.pages import administration_sign_in
 from config.health import health
 from config.home import home
 
@@ -18,5 +20,8 @@ urlpatterns = [
     path("api/v1/", include("config.api_urls")),
     path("health/", health, name="health"),
     path("i18n/", include("django.conf.urls.i18n")),
+    # Passwords are checked only on pages that limit how often.
+    path("admin/login/", administration_sign_in),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:change_password")),
     path("admin/", admin.site.urls),
 ]

@@ -9,6 +9,7 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from accounts.api.limit import accept, count_failure, seconds_closed
 from accounts.api.tokens import token_behind
 from accounts.models import ApiToken, User
 from accounts.permissions import leads_somewhere
@@ -25,11 +26,16 @@ class TokenAuthentication(BaseAuthentication):
         if not parts or parts[0].lower() != b"bearer":
             return None
         secret = parts[1].decode("latin-1") if len(parts) == 2 else ""
+        closed = seconds_closed(request, secret)
+        if closed:
+            raise exceptions.Throttled(closed)
         token = token_behind(secret, clock=timezone.now)
         if token is None:
+            count_failure(request, secret)
             raise exceptions.AuthenticationFailed(
                 _("This token is unknown or has been revoked. Create a new one on your account page.")
             )
+        accept(secret)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

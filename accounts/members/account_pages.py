@@ -18,6 +18,7 @@ from accounts.api.tokens import issue_token, revoke_token
 from accounts.members.changes import own_password_chosen
 from accounts.models import User
 from accounts.permissions import leads_somewhere
+from accounts.sign_in.confirmation import TOO_MANY, OwnPasswordForm, password_chosen, retry_later
 
 
 class TokenForm(forms.Form):
@@ -64,14 +65,24 @@ def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 class PasswordPage(PasswordChangeView):
+    form_class = OwnPasswordForm
     template_name = "accounts/password.html"
     success_url = reverse_lazy("accounts:account")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(self.request, _("Your password has been changed."))
         response = super().form_valid(form)
-        own_password_chosen(cast(User, self.request.user))
+        user = cast(User, self.request.user)
+        own_password_chosen(user)
+        password_chosen(self.request, user, how="account page")
         return response
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        return retry_later(response) if form.has_error("old_password", TOO_MANY) else response
 
 
 change_password = PasswordPage.as_view()

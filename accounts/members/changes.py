@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from accounts.api.tokens import revoke_all_tokens
 from accounts.models import Event, Membership, User, Workspace
 from accounts.permissions import LEADING
+from accounts.sign_in.devices import forget_browsers
 from core.errors import UserError
 
 LED_BY_LEADS = (Membership.Role.ANALYST, Membership.Role.REVIEWER, Membership.Role.RATER)
@@ -195,6 +196,7 @@ def new_password(*, membership: Membership, by: User | None) -> str:
         user.password_given = True
         user.save(update_fields=["password", "password_given"])
         revoked = revoke_all_tokens(user, clock=timezone.now)
+        forget_browsers(user)
         log(locked.workspace, by, "password renewed", user, after={"tokens_revoked": revoked})
     return password
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.members.changes import PeopleRefused, own_password_chosen
 from accounts.members.invitations import InvitationClosed, accept, accept_as_new, check_invitation, invitation_behind
 from accounts.models import Invitation, User
+from accounts.sign_in.confirmation import password_chosen
 
 
 class NewAccountForm(SetPasswordForm):  # type: ignore[type-arg]
@@ -91,6 +92,7 @@ def _let_in(
         accept(invitation=found, user=user, clock=timezone.now)
     if form is not None:
         update_session_auth_hash(request, user)
+        password_chosen(request, user, how="invitation")
     messages.success(request, _("You are now a member of %(workspace)s.") % {"workspace": found.workspace.name})
     return redirect("home")
 

@@ -4,17 +4,19 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView, LogoutView
-from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
-from accounts.sign_in.limit import WINDOW_MINUTES
+from accounts.sign_in.confirmation import TOO_MANY, retry_later
+from accounts.sign_in.limit import wait_seconds
 from accounts.sign_in.session import DEMONSTRATION_PASSWORD, SIGN_IN_REFUSED
 from core.web.unsent_forms import PACKED, UnsentForm, offer_again
-
-TOO_MANY = "too_many"
 
 
 class SignInForm(AuthenticationForm):
@@ -27,7 +29,7 @@ class SignInForm(AuthenticationForm):
                     "Too many failed sign-in attempts. Try again in %(n)s minutes. If you have forgotten your "
                     "password, ask the lead of your study."
                 )
-                % {"n": WINDOW_MINUTES},
+                % {"n": wait_seconds() // 60},
                 code=TOO_MANY,
             )
         if not settings.LOCAL and self.cleaned_data.get("password") == DEMONSTRATION_PASSWORD:
@@ -64,8 +66,17 @@ class SignInPage(LoginView):
         return signed_in if self.unsent is None else offer_again(self.request, self.unsent)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        status = 429 if form.has_error("__all__", TOO_MANY) else 200
-        return self.render_to_response(self.get_context_data(form=form), status=status)
+        response = self.render_to_response(self.get_context_data(form=form))
+        return retry_later(response) if form.has_error("__all__", TOO_MANY) else response
+
+
+@never_cache
+@require_safe
+def administration_sign_in(request: HttpRequest) -> HttpResponse:
+    """Lead to the sign-in page, which has the limits; only staff may enter the administration."""
+    if request.user.is_authenticated:
+        raise PermissionDenied
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
 sign_in = SignInPage.as_view()
