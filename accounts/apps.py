@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 
@@ -11,3 +12,7 @@ class AccountsConfig(AppConfig):
         from accounts.sign_in.record import watch_sign_ins
 
         watch_sign_ins()
+        if settings.IDENTITY:
+            from accounts.identity.record import watch_identities
+
+            watch_identities()

@@ -10,7 +10,7 @@ import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
+from config import environment, identity
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -225,6 +225,7 @@ if not LOCAL:
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
 
+IDENTITY = identity.read(local=LOCAL)
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -233,7 +234,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        "form-action": [SELF, *identity.form_targets(IDENTITY)],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -250,6 +251,12 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not LOCAL
 SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default=False)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else None
+
+# Optional ways to prove who one is. Off, none of their code is imported; on, run `manage.py migrate` once.
+if IDENTITY:
+    INSTALLED_APPS += identity.apps_of(IDENTITY)
+    MIDDLEWARE += identity.middleware_of(IDENTITY)
+    globals().update(identity.settings_of(IDENTITY, redis_url=REDIS_URL, data_dir=DATA_DIR))
 
 LOG_LEVEL = environment.choice(
     "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -12,6 +13,7 @@ handler500 = "core.web.busy_database.server_error"
 urlpatterns = [
     path("", home, name="home"),
     path("", include("accounts.urls")),
+    *([path("", include("accounts.identity.urls"))] if settings.IDENTITY else []),
     path("", include("generation.urls")),
     path("", include("annotation.urls")),
     path("", include("annotation.web.rubric.library_urls")),

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import PasswordChangeView
@@ -44,6 +45,7 @@ def account(request: HttpRequest) -> HttpResponse:
         _token, secret = issue_token(user=user, **form.cleaned_data)
         form = TokenForm()
     context = {
+        "identity": settings.IDENTITY,
         "form": form,
         "secret": secret,
         "may_have_tokens": may_have,

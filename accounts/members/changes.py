@@ -109,7 +109,7 @@ def make_accounts(
     return made, known
 
 
-def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
+def new_account(workspace: Workspace, name: str, *, password: str | None, given: bool) -> User:
     """Create an account in the workspace; a name that is taken in any workspace gets a number.
 
     Raises PeopleRefused for a name that is too long for that number and the name of the workspace.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.forms import SetPasswordForm
@@ -105,5 +106,5 @@ def _page(
     why: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context = {"invitation": found, "form": form, "why": why}
+    context = {"invitation": found, "form": form, "why": why, "identity": settings.IDENTITY}
     return render(request, "accounts/invitation.html", context, status=status)
