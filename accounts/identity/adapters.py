@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from django.contrib.auth import login
 from django.core.exceptions import PermissionDenied
 from django.core.mail import EmailMessage
 from django.http import HttpRequest, HttpResponse
@@ -33,6 +34,9 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]
             raise PermissionDenied
         response: HttpResponse | None = super().pre_login(request, user, **others)
         return response
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        login(request, user, backend="accounts.signed_in.Accounts")
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         request = self.request
