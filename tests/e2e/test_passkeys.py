@@ -30,7 +30,6 @@ def server(tmp_path):
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=settings.BASE_DIR, env=server.environment, check=True)
     server.start()
-    wait_until(server.answers)
     yield server
     server.kill()
 
@@ -47,6 +46,7 @@ def page(browser, server):
     options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
     device = {**options, "isUserVerified": True, "automaticPresenceSimulation": True}
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": device})
+    wait_until(page, server.answers, seconds=90)
     yield page
     context.close()
     assert complaints == []
@@ -91,7 +91,6 @@ def test_a_passkey_is_added_signs_in_alone_and_is_a_second_factor_after_a_passwo
 
 def test_a_browser_without_the_passkey_says_so_and_lets_nobody_in(page):
     page.goto("/sign-in/")
-    page.context.new_cdp_session(page).send("WebAuthn.enable")
     page.click("form[data-passkey='sign-in'] button")
     page.wait_for_selector("[data-passkey-error]:visible")
     page.goto("/account/")
