@@ -72,12 +72,6 @@ def read(*, local: bool) -> Identity:
     return identity
 
 
-def form_targets(identity: Identity) -> list[str]:
-    """Return origins to which a form may lead: the form that starts signing in ends at the provider."""
-    parts = urlsplit(identity.issuer)
-    return [f"{parts.scheme}://{parts.netloc}"] if identity.issuer else []
-
-
 def settings_of(identity: Identity, *, redis_url: str, data_dir: Path) -> dict[str, Any]:
     """Return django-allauth's settings, and those of mail and of a cache that all processes share."""
     found: dict[str, Any] = {

@@ -225,7 +225,6 @@ if not LOCAL:
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
 
-IDENTITY = identity.read(local=LOCAL)
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -234,7 +233,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF, *identity.form_targets(IDENTITY)],
+        "form-action": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }
@@ -253,6 +252,7 @@ SECURE_SSL_REDIRECT = environment.boolean("PLUMBLINE_REDIRECT_TO_HTTPS", default
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else None
 
 # Optional ways to prove who one is. Off, none of their code is imported; on, run `manage.py migrate` once.
+IDENTITY = identity.read(local=LOCAL)
 if IDENTITY:
     INSTALLED_APPS += identity.apps_of(IDENTITY)
     MIDDLEWARE += identity.middleware_of(IDENTITY)

@@ -7,6 +7,7 @@ from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.providers.base import AuthProcess
+from allauth.socialaccount.providers.openid_connect import views as openid
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -80,7 +81,25 @@ def accept_with_provider(request: HttpRequest, token: str) -> HttpResponse:
     except InvitationClosed as problem:
         return render(request, "accounts/invitation.html", {"invitation": invitation, "why": str(problem)}, status=410)
     (app,) = get_adapter(request).list_apps(request, provider="openid_connect")
-    response: HttpResponse = app.get_provider(request).redirect(
-        request, process=AuthProcess.LOGIN, next_url=reverse("home"), data={INVITATION: token}
+    return _leave(
+        request,
+        app.get_provider(request).redirect(
+            request, process=AuthProcess.LOGIN, next_url=reverse("home"), data={INVITATION: token}
+        ),
     )
-    return response
+
+
+def to_provider(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Send the reader to the provider, if a form of ours asks for it."""
+    return _leave(request, openid.login(request, provider_id))
+
+
+def _leave(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Return a page that goes on to the provider instead of a redirect.
+
+    The Content-Security-Policy allows no form to lead to another site, and a provider may redirect to yet others.
+    """
+    target = response.get("Location", "")
+    if not target.startswith(("https://", "http://")):
+        return response
+    return render(request, "socialaccount/leaving.html", {"target": target})

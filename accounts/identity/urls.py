@@ -64,10 +64,10 @@ if identity.issuer:
     from allauth.socialaccount import views as provider
     from allauth.socialaccount.providers.openid_connect import views as openid
 
-    from accounts.identity.provider import accept_with_provider
+    from accounts.identity.provider import accept_with_provider, to_provider
 
     urlpatterns += [
-        path("sign-in/provider/<str:provider_id>/", openid.login, name="openid_connect_login"),
+        path("sign-in/provider/<str:provider_id>/", to_provider, name="openid_connect_login"),
         path("sign-in/provider/<str:provider_id>/back/", openid.callback, name="openid_connect_callback"),
         path("sign-in/cancelled/", provider.login_cancelled, name="socialaccount_login_cancelled"),
         path("sign-in/error/", provider.login_error, name="socialaccount_login_error"),

@@ -20,6 +20,7 @@ from accounts.members.changes import own_password_chosen
 from accounts.models import User
 from accounts.permissions import leads_somewhere
 from accounts.sign_in.confirmation import TOO_MANY, OwnPasswordForm, password_chosen, retry_later
+from accounts.sign_in.devices import forget_browsers
 
 
 class TokenForm(forms.Form):
@@ -46,6 +47,7 @@ def account(request: HttpRequest) -> HttpResponse:
         form = TokenForm()
     context = {
         "identity": settings.IDENTITY,
+        "known_browsers": user.known_browsers.count(),
         "form": form,
         "secret": secret,
         "may_have_tokens": may_have,
@@ -63,6 +65,15 @@ def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
     token = get_object_or_404(cast(User, request.user).api_tokens, public_id=public_id)
     revoke_token(token=token, clock=timezone.now)
     messages.success(request, _("The token %(name)s has been revoked.") % {"name": token.name})
+    return redirect("accounts:account")
+
+
+@login_required
+@require_POST
+def forget_known_browsers(request: HttpRequest) -> HttpResponse:
+    """Revoke the user's device cookies in all browsers."""
+    forget_browsers(cast(User, request.user))
+    messages.success(request, _("No browser is known any more. The next sign-in makes one known again."))
     return redirect("accounts:account")
 
 

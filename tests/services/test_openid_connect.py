@@ -120,7 +120,7 @@ def provider(served, _on, db):
 
 def come_in(provider, client=None, start=START, **claims):
     client = client or Client()
-    return client, client.get(BACK, provider.authorize(client.post(start)["Location"], **claims))
+    return client, client.get(BACK, provider.authorize(client.post(start).context["target"], **claims))
 
 
 def signed_in(client):
@@ -140,6 +140,12 @@ def verified(user, email):
     from allauth.account.models import EmailAddress
 
     EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+
+
+def test_the_way_to_the_provider_is_a_page_and_needs_no_exception_for_forms(provider):
+    page = Client().post(START)
+    assert (page.status_code, "form-action 'self';" in page["Content-Security-Policy"] + ";") == (200, True)
+    assert f'content="0; url={provider.issuer}/authorize?' in markup(page)
 
 
 def test_an_identity_that_its_owner_connected_opens_the_account(provider):
@@ -198,7 +204,7 @@ def test_a_second_factor_is_asked_for_after_the_provider_too(provider):
 def test_a_forged_or_foreign_answer_opens_nothing(provider):
     connect(provider, make_user(username="lena"), "abc")
     client = Client()
-    answer = provider.authorize(client.post(START)["Location"], sub="abc")
+    answer = provider.authorize(client.post(START).context["target"], sub="abc")
     # Somebody else's answer in this browser (login CSRF), an answer with another state, and one that was used.
     assert signed_in(_after(Client(), answer)) is None
     assert signed_in(_after(client, {**answer, "state": "forged"})) is None
@@ -224,7 +230,8 @@ def test_the_identity_of_one_account_is_not_taken_by_another(provider):
 def test_only_a_form_of_ours_starts_it_and_it_leads_back_only_here(provider):
     client = Client(enforce_csrf_checks=True)
     assert client.post(START).status_code == 403
-    assert client.get(START).status_code == 200  # a page with a form, and no redirect
+    asked = client.get(START)  # a page with a form, which goes nowhere by itself
+    assert asked.status_code == 200 and provider.issuer not in markup(asked)
     connect(provider, make_user(username="lena"), "abc")
     client, back = come_in(provider, start=f"{START}?next=https://evil.example/", sub="abc")
     assert back["Location"] == "/" and signed_in(client) == "lena"

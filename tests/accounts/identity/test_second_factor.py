@@ -1,7 +1,10 @@
 """A second factor: set up with the password, asked for at every sign-in, limited, and on record."""
 
+from io import StringIO
+
 import pytest
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.models import Event, User
@@ -150,3 +153,15 @@ def test_an_account_that_is_closed_or_of_the_demonstration_is_not_let_in(client,
     shown = make_user(username="lead", demonstration=True)
     with pytest.raises(PermissionDenied):
         Accounts().pre_login(None, User.objects.get(pk=shown.pk))
+
+
+def test_the_operator_removes_a_lost_second_factor():
+    _user, _secret, _recovery = with_app()
+    said = StringIO()
+    call_command("remove_second_factor", "lena", stdout=said)
+    client = Client()
+    password(client)
+    assert signed_in(client) and "2 removed" in said.getvalue()
+    assert Event.objects.filter(verb="second factor removed").latest("pk").after == {"kind": "all", "by": "command"}
+    with pytest.raises(CommandError, match="no account 'otto'"):
+        call_command("remove_second_factor", "otto")

@@ -8,6 +8,7 @@ from django.core import signing
 from django.db import connection
 from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, KnownBrowser, SignInAttempt
 from accounts.sign_in.devices import COOKIE, SALT
@@ -79,6 +80,17 @@ class TestAnOwner:
         hammer("lena")
         assert attempt("lena", "plumb line 13", other) == 429
         assert attempt("lena", "plumb line 13", known) == 302
+
+    def test_makes_every_browser_unknown_by_one_click(self):
+        user = make_user(username="lena")
+        known = browser_of("lena")
+        assert Client().post("/account/browsers/forget/").status_code == 302 and user.known_browsers.count() == 1
+        attempt("lena", RIGHT, known)
+        assert "from 1 browser that is known" in known.get("/account/").content.decode()
+        known.post("/account/browsers/forget/")
+        known.post("/sign-out/")
+        hammer("lena")
+        assert attempt("lena", RIGHT, known) == 429
 
 
 @pytest.mark.django_db
@@ -186,6 +198,18 @@ class TestChangingThePassword:
         client.post("/account/password/", form)
         event = Event.objects.get(verb="password changed")
         assert (event.actor, event.object_id, event.after) == (user, user.public_id, {"how": "account page"})
+
+
+@pytest.mark.django_db
+def test_the_database_works_as_much_for_a_name_that_nobody_has():
+    """The attack: to tell by the time of a failure whether an account exists."""
+    make_user(username="lena")
+    work = {}
+    for name in ("lena", "nobody", "lena", "nobody"):
+        with CaptureQueriesContext(connection) as queries:
+            attempt(name)
+        work[name] = len(queries)  # of the second failure; the first one in an hour is an event of the account
+    assert work["lena"] == work["nobody"]
 
 
 @pytest.mark.django_db
