@@ -75,7 +75,7 @@ def read(*, local: bool) -> Identity:
 def settings_of(identity: Identity, *, redis_url: str, data_dir: Path) -> dict[str, Any]:
     """Return django-allauth's settings, and those of mail and of a cache that all processes share."""
     found: dict[str, Any] = {
-        "ACCOUNT_ADAPTER": "accounts.identity.adapters.Accounts",
+        "ACCOUNT_ADAPTER": "accounts.identity.adapters.AccountRules",
         "ACCOUNT_EMAIL_NOTIFICATIONS": False,
         "ACCOUNT_EMAIL_SUBJECT_PREFIX": "",
         "ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS": False,

@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import User
 from accounts.sign_in.client_address import client_address
-from accounts.sign_in.session import Accounts as AccountsBackend
+from accounts.sign_in.session import Accounts
 
 log = logging.getLogger(__name__)
 _mailer = ThreadPoolExecutor(2, thread_name_prefix="mail")
 
 
-class Accounts(DefaultAccountAdapter):  # type: ignore[misc]
+class AccountRules(DefaultAccountAdapter):  # type: ignore[misc]
     """Nobody signs up; mails are sent beside the request, whose time therefore does not tell whether one was sent."""
 
     last_mail: Future[None] | None = None
@@ -30,7 +30,7 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]
         return client_address(request) or "unknown"
 
     def pre_login(self, request: HttpRequest, user: User, **others: Any) -> HttpResponse | None:
-        if not AccountsBackend().user_can_authenticate(user):
+        if not Accounts().user_can_authenticate(user):
             raise PermissionDenied
         response: HttpResponse | None = super().pre_login(request, user, **others)
         return response
@@ -42,7 +42,7 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]
         request = self.request
         site = {"name": request.get_host(), "domain": request.get_host()}
         message = self.render_mail(template_prefix, email, {"request": request, "current_site": site, **context})
-        Accounts.last_mail = _mailer.submit(_send, message)
+        AccountRules.last_mail = _mailer.submit(_send, message)
 
 
 def _send(message: EmailMessage) -> None:

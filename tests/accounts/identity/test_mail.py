@@ -16,10 +16,10 @@ NEW = "another long one 7"
 
 
 def sent():
-    from accounts.identity.adapters import Accounts
+    from accounts.identity.adapters import AccountRules
 
-    if Accounts.last_mail is not None:
-        Accounts.last_mail.result(20)
+    if AccountRules.last_mail is not None:
+        AccountRules.last_mail.result(20)
     return mail.outbox
 
 

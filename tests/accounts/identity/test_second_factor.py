@@ -147,12 +147,12 @@ def test_pages_are_ours_in_both_languages_and_closed_to_strangers(client, addres
 def test_an_account_that_is_closed_or_of_the_demonstration_is_not_let_in(client, settings):
     from django.core.exceptions import PermissionDenied
 
-    from accounts.identity.adapters import Accounts
+    from accounts.identity.adapters import AccountRules
 
     settings.LOCAL = False
     shown = make_user(username="lead", demonstration=True)
     with pytest.raises(PermissionDenied):
-        Accounts().pre_login(None, User.objects.get(pk=shown.pk))
+        AccountRules().pre_login(None, User.objects.get(pk=shown.pk))
 
 
 def test_the_operator_removes_a_lost_second_factor():
