@@ -100,6 +100,7 @@ def settings_of(identity: Identity, *, redis_url: str, data_dir: Path) -> dict[s
             *(["webauthn"] if identity.passkeys else []),
         ],
         "MFA_TOTP_ISSUER": "Plumbline",
+        "MFA_TOTP_TOLERANCE": 1,
         "SOCIALACCOUNT_ADAPTER": "accounts.identity.provider.ProviderIdentities",
         "SOCIALACCOUNT_PROVIDERS": {"openid_connect": {"APPS": [_provider(identity)], "OAUTH_PKCE_ENABLED": True}},
         "SOCIALACCOUNT_STORE_TOKENS": False,
@@ -150,4 +151,5 @@ def _mail(identity: Identity) -> dict[str, Any]:
         "EMAIL_USE_SSL": parts.scheme == "smtps",
         "EMAIL_TIMEOUT": 10,
         "DEFAULT_FROM_EMAIL": identity.mail_from,
+        "PASSWORD_RESET_TIMEOUT": 24 * 3600,
     }
