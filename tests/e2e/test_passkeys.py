@@ -9,12 +9,24 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connection
 
 from accounts.models import User
+from tests.e2e.looked_over import SHAPES, wrong_here
 from tests.e2e.rating_pages import SIZES, wait_until
+from tests.e2e.test_accessibility import axe as axe
 from tests.e2e.test_killed_server import Server
 from tests.factories import make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 RIGHT = "plumb line 12"
+
+EVERYTHING = {
+    "PLUMBLINE_PASSKEYS": "1",
+    "PLUMBLINE_SECOND_FACTOR": "1",
+    "PLUMBLINE_OIDC_ISSUER": "http://localhost:1",
+    "PLUMBLINE_OIDC_CLIENT_ID": "plumbline",
+    "PLUMBLINE_OIDC_CLIENT_SECRET": "secret",
+    "PLUMBLINE_EMAIL_URL": "smtp://localhost:1",
+    "PLUMBLINE_EMAIL_FROM": "plumbline@example.org",
+}
 
 
 @pytest.fixture
@@ -26,7 +38,7 @@ def server(tmp_path):
     server = Server(tmp_path)
     # A passkey belongs to a name and not to a number, and browsers take localhost for secure.
     server.url = server.url.replace("127.0.0.1", "localhost")
-    server.environment |= {"PLUMBLINE_PASSKEYS": "1", "PLUMBLINE_SECOND_FACTOR": "1"}
+    server.environment |= EVERYTHING
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=settings.BASE_DIR, env=server.environment, check=True)
     server.start()
@@ -36,7 +48,7 @@ def server(tmp_path):
 
 @pytest.fixture
 def page(browser, server):
-    context = browser.new_context(viewport=SIZES["desktop"], base_url=server.url)
+    context = browser.new_context(viewport=SIZES["desktop"], base_url=server.url, reduced_motion="reduce")
     page = context.new_page()
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -87,6 +99,29 @@ def test_a_passkey_is_added_signs_in_alone_and_is_a_second_factor_after_a_passwo
     page.click("form[data-passkey='get'] button")
     page.wait_for_url(lambda url: "sign-in" not in url)
     sign_out(page)
+
+
+PAGES = (
+    *("factors/", "factors/app/", "factors/keys/", "factors/keys/add/", "factors/recovery/new/", "e-mail/"),
+    *("identities/", "confirm/?next=/account/"),
+)
+
+
+def test_the_pages_are_legible_in_each_size_and_theme(page, axe):
+    page.goto("/sign-in/")
+    wrong = list(wrong_here(page, axe, SHAPES["en"]))
+    page.goto("/password/")
+    wrong += [("/password/", problem) for problem in wrong_here(page, axe, SHAPES["en"])]
+    password(page)
+    page.wait_for_url("**/")
+    page.goto("/account/factors/app/")
+    page.fill("#id_password", RIGHT)
+    page.click("main form button")
+    for number, address in enumerate(PAGES):
+        page.goto(f"/account/{address}")
+        shape = SHAPES["en"][number % 2]
+        wrong += [(address, problem) for problem in wrong_here(page, axe, [shape])]
+    assert wrong == []
 
 
 def test_a_browser_without_the_passkey_says_so_and_lets_nobody_in(page):
