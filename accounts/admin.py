@@ -1,5 +1,3 @@
-from typing import Any
-
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -10,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.tokens import revoke_all_tokens
 from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
+from accounts.sign_in.devices import forget_browsers
+from accounts.sign_in.record import record
 
 RESERVED = frozenset({"benchmarks", "instructions", "leaderboards", "library", "runs", "studies", "watches"})
 """Words by which the navigation recognises where an address belongs; no new workspace may have one as its slug."""
@@ -27,19 +27,23 @@ class OwnMembershipInline(admin.TabularInline):  # type: ignore[type-arg]
 
 
 class GivenPasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg]
-    """A new password given by an administrator, which revokes the account's tokens as every given password does."""
+    """A password that the administrator gives; it revokes the account's tokens and device cookies, and is an event."""
 
-    def save(self, commit: bool = True) -> Any:
-        revoke_all_tokens(self.user, clock=timezone.now)
-        return super().save(commit)
+    def save(self, commit: bool = True) -> User:
+        user: User = super().save(commit)
+        revoke_all_tokens(user, clock=timezone.now)
+        record(user, "password changed", after={"how": "administration"})
+        forget_browsers(user)
+        return user
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
     """Users with their workspaces; Django's own form changes passwords."""
 
-    inlines = [OwnMembershipInline]
     change_password_form = GivenPasswordForm
+
+    inlines = [OwnMembershipInline]
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
     readonly_fields = ["public_id", "made_in", "password_given", "demonstration"]
     fieldsets = [

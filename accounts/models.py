@@ -78,21 +78,39 @@ class Invitation(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """One attempt to sign in that has not succeeded. Name and address are stored as keyed hashes, for minutes."""
+    """One check of a secret that has not succeeded. Names, addresses and browsers are keyed hashes, kept for minutes."""
 
-    visitor = models.CharField(max_length=64)
-    address = models.CharField(max_length=64)
+    # The database has the defaults too, because a server of the version before may still write rows during an upgrade.
+
+    account = models.CharField(max_length=64, default="", db_default="")
+    visitor = models.CharField(max_length=64, default="", db_default="")
+    address = models.CharField(max_length=64, default="", db_default="")
+    device = models.CharField(max_length=64, default="", db_default="")
+    browser = models.CharField(max_length=64, default="", db_default="")
     at = models.DateTimeField()
 
     class Meta:
         indexes = [
             models.Index(fields=["visitor", "at"], name="sign_in_by_visitor"),
             models.Index(fields=["address", "at"], name="sign_in_by_address"),
+            models.Index(fields=["account", "at"], name="sign_in_by_account"),
+            models.Index(fields=["device", "at"], name="sign_in_by_device"),
             models.Index(fields=["at"], name="sign_in_by_time"),
         ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M}"
+
+
+class KnownBrowser(models.Model):
+    """A browser in which the account signed in. Its device cookie holds a random number, this row the number's digest."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="known_browsers")
+    digest = models.CharField(max_length=64, unique=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.made_at:%Y-%m-%d}"
 
 
 class ApiToken(models.Model):

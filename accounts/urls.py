@@ -10,6 +10,7 @@ urlpatterns = [
     # account/
     path("account/", account_pages.account, name="account"),
     path("account/password/", account_pages.change_password, name="change_password"),
+    path("account/browsers/forget/", account_pages.forget_known_browsers, name="forget_browsers"),
     path("account/tokens/", token_pages.tokens, name="tokens"),
     path("account/tokens/<str:public_id>/revoke/", token_pages.revoke, name="revoke_token"),
     # invitation/

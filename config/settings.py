@@ -1,6 +1,7 @@
 """Settings, read once from environment variables, which docs/operations.md lists."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu.entity import Queue
 
-from config import environment
+from config import environment, identity
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
 # What Plumbline writes holds answers and identities: files are made with mode 0600 and folders with 0700.
@@ -80,6 +81,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.sign_in.middleware.SignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -186,6 +188,21 @@ CELERY_BEAT_SCHEDULE = {
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.signed_in.Accounts"]
 SESSION_ENGINE = "accounts.signed_in"
+PASSWORD_HASHERS = ["accounts.sign_in.hashing.BoundedHasher"]
+PASSWORD_HASHINGS = environment.integer(
+    "PLUMBLINE_PASSWORD_HASHINGS", default=max(1, (os.cpu_count() or 1) // 2), minimum=1
+)
+HASHING_DIR = DATA_DIR / "hashing"
+# Failed attempts that are allowed in the window, see accounts/sign_in/limit.py.
+SIGN_IN_WINDOW = timedelta(minutes=environment.integer("PLUMBLINE_SIGN_IN_MINUTES", default=15, minimum=1))
+SIGN_IN_LIMITS = {
+    "visitor": environment.integer("PLUMBLINE_SIGN_IN_FAILURES", default=10, minimum=1),
+    "device": environment.integer("PLUMBLINE_SIGN_IN_FAILURES_KNOWN_BROWSER", default=10, minimum=1),
+    "account": environment.integer("PLUMBLINE_SIGN_IN_FAILURES_ACCOUNT", default=100, minimum=1),
+    "address": environment.integer("PLUMBLINE_SIGN_IN_FAILURES_ADDRESS", default=200, minimum=1),
+    "token": environment.integer("PLUMBLINE_TOKEN_FAILURES", default=30, minimum=1),
+}
+DEVICE_COOKIE_AGE = timedelta(days=environment.integer("PLUMBLINE_DEVICE_COOKIE_DAYS", default=180, minimum=1))
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -281,6 +298,13 @@ SECURE_HSTS_SECONDS = environment.integer("PLUMBLINE_HSTS_SECONDS", default=0 if
 # W005 and W021 ask for HSTS on all subdomains and in the list that browsers ship. Both bind hosts beside Plumbline, and
 # leaving the list takes months: that is for the owner of the domain to decide, who can add both at the proxy.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+
+# Optional ways to prove who one is. Off, none of their code is imported; on, run `manage.py migrate` once.
+IDENTITY = identity.read(local=LOCAL)
+if IDENTITY:
+    INSTALLED_APPS += identity.apps_of(IDENTITY)
+    MIDDLEWARE += identity.middleware_of(IDENTITY)
+    globals().update(identity.settings_of(IDENTITY, redis_url=REDIS_URL, data_dir=DATA_DIR))
 
 LOG_LEVEL = environment.choice(
     "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")

@@ -53,8 +53,9 @@ def shared_data() -> Callable[[str], Path]:
 
 
 @pytest.fixture(autouse=True)
-def quick_passwords(settings: object) -> None:
-    """Hashing as slowly as in production would take most of the suite's time."""
+def quick_passwords(settings: object, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Hashing as slowly as in production would take most of the suite's time; tests beside this one take no slots."""
+    settings.HASHING_DIR = tmp_path_factory.getbasetemp() / "hashing"  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
 
 

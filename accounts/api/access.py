@@ -10,6 +10,7 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from accounts.api.limit import accept, count_failure, seconds_closed
 from accounts.api.tokens import UnusableToken, token_behind
 from accounts.models import ApiToken, User
 from accounts.permissions import leads_somewhere
@@ -40,10 +41,15 @@ class TokenAuthentication(BaseAuthentication):
         if not parts or parts[0].lower() != b"bearer":
             return None
         secret = parts[1].decode("latin-1") if len(parts) == 2 else ""
+        closed = seconds_closed(request, secret)
+        if closed:
+            raise exceptions.Throttled(closed)
         try:
             token = token_behind(secret, clock=timezone.now)
         except UnusableToken as error:
+            count_failure(request, secret)
             raise exceptions.AuthenticationFailed(str(error)) from error
+        accept(secret)
         token.user.limited_to = token.workspace_id
         return token.user, token
 

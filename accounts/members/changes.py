@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from accounts.api.tokens import revoke_all_tokens
 from accounts.models import Event, Membership, User, Workspace
 from accounts.permissions import LEADING
+from accounts.sign_in.devices import forget_browsers
 from core.errors import UserError
 
 LED_BY_LEADS = (Membership.Role.ANALYST, Membership.Role.REVIEWER, Membership.Role.RATER)
@@ -108,7 +109,7 @@ def make_accounts(
     return made, known
 
 
-def new_account(workspace: Workspace, name: str, *, password: str, given: bool) -> User:
+def new_account(workspace: Workspace, name: str, *, password: str | None, given: bool) -> User:
     """Create an account in the workspace; a name that is taken in any workspace gets a number.
 
     Raises PeopleRefused for a name that is too long for that number and the name of the workspace.
@@ -196,6 +197,7 @@ def new_password(*, membership: Membership, by: User | None) -> str:
         user.password_given = True
         user.save(update_fields=["password", "password_given"])
         revoked = revoke_all_tokens(user, clock=timezone.now)
+        forget_browsers(user)
         log(locked.workspace, by, "password renewed", user, after={"tokens_revoked": revoked})
     return password
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.forms import SetPasswordForm
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.members.changes import PeopleRefused, own_password_chosen
 from accounts.members.invitations import InvitationClosed, accept, accept_as_new, check_invitation, invitation_behind
 from accounts.models import Invitation, User
+from accounts.sign_in.confirmation import password_chosen
 
 
 class NewAccountForm(SetPasswordForm):  # type: ignore[type-arg]
@@ -91,6 +93,7 @@ def _let_in(
         accept(invitation=found, user=user, clock=timezone.now)
     if form is not None:
         update_session_auth_hash(request, user)
+        password_chosen(request, user, how="invitation")
     messages.success(request, _("You are now a member of %(workspace)s.") % {"workspace": found.workspace.name})
     return redirect("home")
 
@@ -103,5 +106,5 @@ def _page(
     why: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context = {"invitation": found, "form": form, "why": why}
+    context = {"invitation": found, "form": form, "why": why, "identity": settings.IDENTITY}
     return render(request, "accounts/invitation.html", context, status=status)

@@ -1,10 +1,13 @@
 """Invitations to a workspace: a link that one person accepts for one role."""
 
+import logging
 import secrets
 from datetime import timedelta
 
+from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import QuerySet
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from accounts.api.tokens import digest_of
@@ -12,6 +15,8 @@ from accounts.members.changes import check_name, check_role, log, new_account, r
 from accounts.models import Event, Invitation, Membership, User, Workspace
 from core.clock import Clock
 from core.errors import UserError
+
+logger = logging.getLogger(__name__)
 
 
 class InvitationClosed(UserError):
@@ -33,6 +38,17 @@ def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, c
         )
         _log(invitation, by, "invitation made", after={"role": role, "note": note, "days": days})
     return invitation, secret
+
+
+def send_invitation(invitation: Invitation, link: str, address: str) -> bool:
+    """Send the link by e-mail; return whether the mail server took it."""
+    context = {"invitation": invitation, "link": link}
+    subject = _("Invitation to %(workspace)s") % {"workspace": invitation.workspace.name}
+    try:
+        return send_mail(subject, render_to_string("accounts/invitation_mail.txt", context), None, [address]) == 1
+    except OSError:  # what smtplib raises derives from it
+        logger.exception("An invitation could not be sent.")
+        return False
 
 
 def invitation_behind(secret: str) -> Invitation | None:
@@ -83,8 +99,8 @@ def accept(*, invitation: Invitation, user: User, clock: Clock) -> None:
         _use(invitation, user, clock=clock)
 
 
-def accept_as_new(*, invitation: Invitation, name: str, password: str, clock: Clock) -> User:
-    """Create an account for the invited person with the password they chose.
+def accept_as_new(*, invitation: Invitation, name: str, password: str | None, clock: Clock) -> User:
+    """Create an account for the invited person with the password they chose, or without one.
 
     Raises InvitationClosed, and PeopleRefused for an invalid name.
     """

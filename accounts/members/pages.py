@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -27,7 +28,7 @@ from accounts.members.changes import (
     renewable,
     roles_granted_by,
 )
-from accounts.members.invitations import invite, open_invitations, withdraw
+from accounts.members.invitations import invite, open_invitations, send_invitation, withdraw
 from accounts.models import Membership, User, Workspace
 from accounts.permissions import workspaces_led_by
 
@@ -64,7 +65,17 @@ class InvitationForm(RoleForm):
         help_text=gettext_lazy("Only owners and leads see this. It helps you tell your invitations apart."),
     )
     days = forms.IntegerField(label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7)
-    field_order = ["note", "role", "days"]
+    email = forms.EmailField(
+        label=gettext_lazy("Send the link by e-mail to"),
+        required=False,
+        help_text=gettext_lazy("Leave this empty to pass the link on yourself."),
+    )
+    field_order = ["note", "role", "days", "email"]
+
+    def __init__(self, *args: object, roles: tuple[str, ...], **options: object) -> None:
+        super().__init__(*args, roles=roles, **options)
+        if not settings.IDENTITY.mail:
+            del self.fields["email"]
 
 
 @dataclass(frozen=True)
@@ -110,8 +121,14 @@ def _carry_out(request: HttpRequest, workspace: Workspace, form: RoleForm) -> Re
     if isinstance(form, AccountsForm):
         made, known = make_accounts(workspace=workspace, by=user, **form.cleaned_data)
         return Result(made=made, known=known)
-    _invitation, secret = invite(workspace=workspace, by=user, clock=timezone.now, **form.cleaned_data)
+    email = form.cleaned_data.pop("email", "")
+    invitation, secret = invite(workspace=workspace, by=user, clock=timezone.now, **form.cleaned_data)
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
+    if email and send_invitation(invitation, link, email):
+        messages.success(request, _("The invitation has been sent to %(address)s.") % {"address": email})
+        return Result()
+    if email:
+        messages.error(request, _("The e-mail could not be sent. Pass the link on yourself."))
     return Result(link=link, note=form.cleaned_data["note"])
 
 

@@ -11,7 +11,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.sign_in.limit import TooManyAttempts, begin_attempt, forget_attempts, visitor_of
+from accounts.sign_in.hashing import hashing_slot
+from accounts.sign_in.limit import TooManyAttempts, begin_attempt, check_attempts, counted_for, forget_attempts
+from accounts.sign_in.record import record_failure
 from core.db.prepared import EXAMPLE_ID, EXAMPLE_NAME, EXAMPLE_TIME, Prepared
 
 DEMONSTRATION_PASSWORD = "plumb line demo"  # nosec B105 # public, and refused in production
@@ -48,18 +50,26 @@ class Accounts(ModelBackend):
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **others: Any
     ) -> Any:
-        """Return the user or None. A program that signs in without a request is not limited."""
+        """Return the user or None. A program that signs in without a request is not limited.
+
+        Who is over a limit takes no slot, and who finds no slot writes nothing. Raises HashingBusy.
+        """
         if request is None or username is None or password is None:
             return super().authenticate(request, username=username, password=password, **others)
-        visitor = visitor_of(request, username)
+        counted = counted_for(request, username)
         try:
-            begin_attempt(visitor, clock=timezone.now)
+            check_attempts(counted, clock=timezone.now)
+            with hashing_slot():
+                attempt = begin_attempt(counted, clock=timezone.now)
+                user = super().authenticate(request, username=username, password=password, **others)
         except TooManyAttempts:
             setattr(request, SIGN_IN_REFUSED, True)
+            record_failure(username, "sign-in refused")
             raise PermissionDenied from None
-        user = super().authenticate(request, username=username, password=password, **others)
-        if user is not None:
-            forget_attempts(visitor)
+        if user is None:
+            record_failure(username, "sign-in failed", known_browser=bool(attempt.device))
+        else:
+            forget_attempts(attempt)
         return user
 
     def user_can_authenticate(self, user: Any) -> bool:

@@ -121,7 +121,7 @@ class Rows:
             if user:
                 self.clients[name].force_login(user)
         for name in ("own lead", "foreign lead", "own rater"):
-            _token, secret = issue_token(user=people[name], name="fuzz", may_change=True)
+            _token, secret = issue_token(user=people[name], name="fuzz", scopes=["read", "ratings", "change", "run"])
             self.clients[f"{name} by token"] = Client(
                 raise_request_exception=False, headers={"authorization": f"Bearer {secret}"}
             )

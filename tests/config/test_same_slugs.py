@@ -54,7 +54,9 @@ def reader(studies):
 
 
 def bearer(user):
-    return {"headers": {"Authorization": f"Bearer {issue_token(user=user, name='script', scopes=['read', 'ratings'])[1]}"}}
+    return {
+        "headers": {"Authorization": f"Bearer {issue_token(user=user, name='script', scopes=['read', 'ratings'])[1]}"}
+    }
 
 
 def moved(place):

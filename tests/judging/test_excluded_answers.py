@@ -87,7 +87,10 @@ def seen(monkeypatch, study, judges, client):
     found = result_walk.walk(study, judges, client=client)
     monkeypatch.undo()
     own_parts = {"api:": [study.workspace.slug, study.slug]}
-    spoken = {reverse(name, args=own_parts.get(name[:4], [study])) for name in SPEAKS_OF_THE_RATER} | {reverse("api:fits"), "export"}
+    spoken = {reverse(name, args=own_parts.get(name[:4], [study])) for name in SPEAKS_OF_THE_RATER} | {
+        reverse("api:fits"),
+        "export",
+    }
     fits = re.compile("|".join(Fit.objects.values_list("public_id", flat=True)))
     own = {}
     for place, (status, said) in found.items():
@@ -151,15 +154,11 @@ def test_each_page_says_how_many_and_can_be_shown_with_them(study, third):
     answers_of(study, third, list(study.tasks.order_by("pk"))[:9], 2)
     with_all = client.get(reverse("calibration:agreement", args=[study]) + "?file=page.json").content
     exclude(study, third, since=None, reason="The same answer to every item.", by=None)
-    board, pair = (
-        reverse(name, args=[study.benchmark]) for name in ("judging:leaderboard", "judging:compare_models")
-    )
+    board, pair = (reverse(name, args=[study.benchmark]) for name in ("judging:leaderboard", "judging:compare_models"))
     pages = [f"{page}?judge={judge.public_id}&weights=equal" for page in (board, pair)]
     names = ("agreement", "agreement_detail", "weights", "weights_depth", "rankings", "raters", "planner")
     pages += [f"{reverse(f'calibration:{name}', args=[study])}?" for name in names]
-    pages += [
-        f"{reverse(f'judging:{name}', args=[study])}?" for name in ("judges", "judges_depth", "judges_methods")
-    ]
+    pages += [f"{reverse(f'judging:{name}', args=[study])}?" for name in ("judges", "judges_depth", "judges_methods")]
     said, other = (
         "9 answers were excluded by a lead and are not counted here (raters: 1).",
         "9 excluded answers (raters: 1) are",
