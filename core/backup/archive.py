@@ -133,7 +133,7 @@ class BackupArchive:
 def opened(path: Path) -> Iterator[BackupArchive]:
     """Open a backup and check that it is whole. Raises BackupUnusable, and so does reading in the block."""
     try:
-        with tarfile.open(path) as tar:
+        with tarfile.open(path, "r:") as tar:
             manifest = _manifest(path, tar)
             wanted = {table_file(name): entry.file for name, entry in manifest.tables.items()} | manifest.journal
             for name, digest in wanted.items():
@@ -159,8 +159,9 @@ def _manifest(path: Path, tar: tarfile.TarFile) -> Manifest:
         form = loaded["format"]
         if form == FORMAT:
             manifest = cattrs.structure(loaded, Manifest)
-            if all(JOURNAL.fullmatch(name) for name in manifest.journal):
-                return manifest
+            if not all(JOURNAL.fullmatch(name) for name in manifest.journal):
+                raise ValueError("a name of the journal leads elsewhere")
+            return manifest
     except (ValueError, TypeError, KeyError, RecursionError, cattrs.BaseValidationError) as error:
         raise BackupUnusable(f"{path} is no backup: its manifest cannot be read. Use another copy.") from error
     raise BackupUnusable(

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
 from core.backup.archive import BackupArchive, BackupUnusable
 from core.backup.environment import key_print
 from core.backup.rows import RowsHash, columns_of, insert_lines, lines_of, tables
-from core.backup.snapshot import applied_migrations, set_next_id
+from core.backup.snapshot import set_next_id
 from core.errors import UserError
 from core.terminal import progress_shown
 
@@ -28,9 +29,10 @@ class NotEmpty(UserError):
 
 def check_version(archive: BackupArchive, using: str = DEFAULT_DB_ALIAS) -> None:
     """Raise BackupUnusable unless the backup is of this version; migrate an empty database. Raises UserError."""
-    theirs, ours = _names(archive.manifest.migrations), _of_this_program()
-    if theirs != ours:
-        lacking, extra = sorted(ours - theirs), sorted(theirs - ours)
+    theirs = {f"{app}.{name}" for app, names in archive.manifest.migrations.items() for name in names}
+    needed, known = _migrations_of_this_program()
+    lacking, extra = sorted(needed - theirs), sorted(theirs - known)
+    if lacking or extra:
         words = [f"lacks {len(lacking)} of this version's migrations ({lacking[0]}, ...)"] if lacking else []
         words += [f"has {len(extra)} migrations that this version does not know ({extra[0]}, ...)"] if extra else []
         raise BackupUnusable(
@@ -45,10 +47,10 @@ def check_version(archive: BackupArchive, using: str = DEFAULT_DB_ALIAS) -> None
             "Use another copy, or the version that made it."
         )
     connection = connections[using]
-    present = _names(applied_migrations(connection))
-    if not present and not connection.introspection.table_names():
+    if not connection.introspection.table_names():
         call_command("migrate", database=using, verbosity=0, interactive=False)
-    elif present != ours:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise UserError(f"The database {_place(connection)} is of another version; run `manage.py migrate` first.")
 
 
@@ -122,12 +124,12 @@ def _verify(archive: BackupArchive, using: str, shown: Callable[[int], None]) ->
             )
 
 
-def _names(migrations: dict[str, list[str]]) -> set[str]:
-    return {f"{app}.{name}" for app, names in migrations.items() for name in names}
-
-
-def _of_this_program() -> set[str]:
-    return {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+def _migrations_of_this_program() -> tuple[set[str], set[str]]:
+    """Return the migrations that a database of this version has applied, and all that it may have applied."""
+    migrations = MigrationLoader(None).disk_migrations
+    replaced = {f"{app}.{name}" for one in migrations.values() for app, name in one.replaces}
+    needed = {f"{app}.{name}" for (app, name), one in migrations.items() if not one.replaces}
+    return needed, needed | replaced | {f"{app}.{name}" for app, name in migrations}
 
 
 def _place(connection: BaseDatabaseWrapper) -> str:
