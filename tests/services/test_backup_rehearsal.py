@@ -9,6 +9,7 @@ import sys
 import tarfile
 import threading
 import zipfile
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -89,8 +90,10 @@ def refuses_changes(address, statement):
         with pytest.raises(psycopg.errors.RaiseException, match="append-only"), psycopg.connect(address) as connection:
             connection.execute(statement)
     else:
-        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-            sqlite3.connect(address.removeprefix("sqlite:///")).execute(statement)
+        with closing(sqlite3.connect(address.removeprefix("sqlite:///"))) as connection:
+            with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                connection.execute(statement)
+            connection.rollback()
 
 
 def test_every_export_is_the_same_after_each_restore(tmp_path, database):  # noqa: F811
