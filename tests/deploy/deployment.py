@@ -62,8 +62,14 @@ def compose(given=GIVEN):
             raise KeyError(f"{name}: {rest}")
         return rest if how == ":-" else ""
 
-    text = (DEPLOY / "compose" / "compose.yaml").read_text()
-    return yaml.safe_load(re.sub(r"\$\{(\w+)(:[-?])?([^}]*)\}", value, text))
+    def filled(part):
+        if isinstance(part, dict):
+            return {key: filled(one) for key, one in part.items()}
+        if isinstance(part, list):
+            return [filled(one) for one in part]
+        return re.sub(r"\$\{(\w+)(:[-?])?([^}]*)\}", value, part) if isinstance(part, str) else part
+
+    return filled(yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text()))
 
 
 def exec_form(text):

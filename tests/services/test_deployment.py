@@ -1,5 +1,7 @@
 """What the image and the compose file run is run here by the same words: static files, web, worker, beat, proxy, health."""
 
+# ruff: noqa: F811
+
 import os
 import shutil
 import signal
@@ -53,7 +55,7 @@ def environment(folder, **more):
 
 
 @pytest.fixture
-def in_compose(image, database, tmp_path):  # noqa: F811
+def in_compose(image, database, tmp_path):
     """The environment of the compose file's services, with a database and a Redis that are here."""
     stated = {name: str(value) for name, value in compose()["services"]["web"]["environment"].items()}
     redis = os.environ.get("PLUMBLINE_TEST_REDIS", "redis://127.0.0.1:6379/14")
@@ -75,7 +77,7 @@ def ends_well(process):
     return process.wait(timeout=60)
 
 
-def in_image(processes, name, image, command, environment):  # noqa: F811
+def in_image(processes, name, image, command, environment):
     program = shutil.which(command[0], path=environment["PATH"])
     with (processes.folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(
@@ -85,7 +87,7 @@ def in_image(processes, name, image, command, environment):  # noqa: F811
     return process
 
 
-def test_the_stack_serves_behind_its_proxy(image, in_compose, processes, tmp_path):  # noqa: F811
+def test_the_stack_serves_behind_its_proxy(image, in_compose, processes, tmp_path):
     migrate = subprocess.run(
         command_of("migrate"), cwd=image, env=in_compose, capture_output=True, text=True, timeout=200
     )
@@ -147,12 +149,7 @@ def test_the_stack_serves_behind_its_proxy(image, in_compose, processes, tmp_pat
 
 @pytest.mark.parametrize(("service", "ready"), [("runs", "ready."), ("beat", "beat: Starting")])
 def test_workers_and_the_scheduler_start_and_end_by_the_words_of_the_compose_file(
-    service,
-    ready,
-    image,
-    in_compose,
-    processes,
-    tmp_path,  # noqa: F811
+    service, ready, image, in_compose, processes, tmp_path
 ):
     try:
         socket.create_connection(("127.0.0.1", 6379), 3).close()
