@@ -76,7 +76,7 @@ def load(archive: BackupArchive, *, using: str = DEFAULT_DB_ALIAS, replace: bool
     with transaction.atomic(using=using), progress_shown("Rows", 2 * total) as shown:
         if not replace:
             check_empty(using)
-        _clear(connection)
+        _clear(connection, [name for name in models if replace or name in MADE_BY_MIGRATE])
         for name, model in models.items():
             try:
                 with archive.lines(name) as lines:
@@ -99,15 +99,15 @@ def same_key(archive: BackupArchive) -> bool:
     return archive.manifest.key == key_print()
 
 
-def _clear(connection: BaseDatabaseWrapper) -> None:
-    """Delete every row of every table; in an empty database these are the ones that `migrate` has made."""
+def _clear(connection: BaseDatabaseWrapper, names: list[str]) -> None:
+    """Delete every row of these tables."""
+    quoted = [connection.ops.quote_name(name) for name in names]
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            names = ", ".join(connection.ops.quote_name(name) for name in tables())
-            cursor.execute(f"TRUNCATE {names}")
+        if connection.vendor == "postgresql" and len(names) > len(MADE_BY_MIGRATE):
+            cursor.execute(f"TRUNCATE {', '.join(quoted)}")
             return
-        for name in tables():
-            cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
+        for name in quoted:
+            cursor.execute(f"DELETE FROM {name}")
 
 
 def _verify(archive: BackupArchive, using: str, shown: Callable[[int], None]) -> None:
