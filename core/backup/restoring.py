@@ -11,12 +11,15 @@ from django.db.migrations.loader import MigrationLoader
 from core.backup.archive import BackupArchive, BackupUnusable
 from core.backup.environment import key_print
 from core.backup.rows import RowsHash, columns_of, insert_lines, lines_of, tables
-from core.backup.snapshot import set_next_id
+from core.backup.snapshot import set_next_id, without_triggers
 from core.errors import UserError
 from core.terminal import progress_shown
 
-MADE_BY_MIGRATE = {"django_content_type", "auth_permission", "django_site"}
-"""Tables that `migrate` fills, with numbers of their own; a restore replaces their rows."""
+MADE_BY_MIGRATE = {
+    *("django_content_type", "auth_permission", "django_site"),
+    *("annotation_studycounter", "annotation_studychange"),
+}
+"""Tables that `migrate` fills, with numbers of their own, as far as there are such; a restore replaces their rows."""
 
 
 class NotEmpty(UserError):
@@ -76,20 +79,20 @@ def load(archive: BackupArchive, *, using: str = DEFAULT_DB_ALIAS, replace: bool
     with transaction.atomic(using=using), progress_shown("Rows", 2 * total) as shown:
         if not replace:
             check_empty(using)
-        _clear(connection, [name for name in models if replace or name in MADE_BY_MIGRATE])
-        for name, model in models.items():
-            try:
-                with archive.lines(name) as lines:
-                    for count in insert_lines(model, lines, using=using):
-                        shown(count)
-            except (ValueError, EOFError, DatabaseError) as error:
-                raise BackupUnusable(
-                    f"{archive.path} cannot be restored: {name} is refused ({str(error).strip().splitlines()[0]}). "
-                    "Nothing has been changed; use another copy."
-                ) from error
-            if entries[name].next_id:
-                set_next_id(connection, model, entries[name].next_id)
-        connection.check_constraints()
+        with without_triggers(connection):
+            _clear(connection, [name for name in models if replace or name in MADE_BY_MIGRATE])
+            for name, model in models.items():
+                try:
+                    with archive.lines(name) as lines:
+                        for count in insert_lines(model, lines, using=using):
+                            shown(count)
+                except (ValueError, EOFError, DatabaseError) as error:
+                    raise BackupUnusable(
+                        f"{archive.path} cannot be restored: {name} is refused ({str(error).strip().splitlines()[0]}). "
+                        "Nothing has been changed; use another copy."
+                    ) from error
+                if entries[name].next_id:
+                    set_next_id(connection, model, entries[name].next_id)
         _verify(archive, using, shown)
     return total
 
@@ -103,7 +106,7 @@ def _clear(connection: BaseDatabaseWrapper, names: list[str]) -> None:
     """Delete every row of these tables."""
     quoted = [connection.ops.quote_name(name) for name in names]
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and len(names) > len(MADE_BY_MIGRATE):
+        if connection.vendor == "postgresql" and len(names) > len(MADE_BY_MIGRATE & set(tables())):
             cursor.execute(f"TRUNCATE {', '.join(quoted)}")
             return
         for name in quoted:

@@ -40,6 +40,35 @@ def snapshot() -> Iterator[str]:
         del connections[SNAPSHOT]
 
 
+@contextmanager
+def without_triggers(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Let no trigger run in the block, in the transaction under way: what triggers add is among the rows of a backup.
+
+    If the block fails, the transaction must be rolled back, which brings the triggers back.
+    """
+    postgres = connection.vendor == "postgresql"
+    with connection.cursor() as cursor:
+        if postgres:
+            cursor.execute(
+                "SELECT DISTINCT t.tgrelid::regclass::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+                " WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace"
+            )
+            off = [(f"ALTER TABLE {table} DISABLE TRIGGER USER", table) for (table,) in cursor.fetchall()]
+            on = [f"ALTER TABLE {table} ENABLE TRIGGER USER" for _statement, table in off]
+        else:
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            found = cursor.fetchall()
+            off = [(f"DROP TRIGGER {connection.ops.quote_name(name)}", name) for name, _sql in found]
+            on = [sql for _name, sql in found]
+        for statement, _name in off:
+            cursor.execute(statement)
+    yield
+    connection.check_constraints()  # a table with checks that are still to come cannot be altered
+    with connection.cursor() as cursor:
+        for statement in on:
+            cursor.execute(statement)
+
+
 def applied_migrations(connection: BaseDatabaseWrapper) -> dict[str, list[str]]:
     """Return the names of the applied migrations of every app, sorted."""
     found: dict[str, list[str]] = {}

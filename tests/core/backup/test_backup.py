@@ -14,7 +14,7 @@ from accounts.models import Event
 from annotation.models import Score
 from core.backup.archive import MANIFEST
 from core.backup.rows import RowsHash, lines_of, tables
-from tests.factories import make_answer, make_checklist_study, make_rater
+from tests.factories import make_answer, make_checklist_study, make_rater, make_workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -97,6 +97,34 @@ def test_everything_is_as_it_was(saved, study, monkeypatch, settings):
     assert [path.name for path in left] == ["run1.left-host-1-2.0.jsonl"] and left[0].read_bytes() == b'{"item": 1}\n'
     with pytest.raises(DatabaseError, match="append-only"):
         Score.objects.update(value=0.0)
+
+
+def test_what_a_trigger_adds_is_not_added_again(study, tmp_path, monkeypatch):
+    adds = "INSERT INTO auth_group (name) VALUES ('for ' || NEW.slug)"
+    ends = ["DROP TRIGGER counted"]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            body = f"BEGIN {adds}; RETURN NULL; END"
+            cursor.execute(f"CREATE FUNCTION counted() RETURNS trigger AS $$ {body} $$ LANGUAGE plpgsql")
+            cursor.execute(
+                "CREATE TRIGGER counted AFTER INSERT ON accounts_workspace FOR EACH ROW EXECUTE FUNCTION counted()"
+            )
+            ends = ["DROP TRIGGER counted ON accounts_workspace", "DROP FUNCTION counted"]
+        else:
+            cursor.execute(f"CREATE TRIGGER counted AFTER INSERT ON accounts_workspace BEGIN {adds}; END")
+    try:
+        make_workspace("other")
+        before = state()
+        assert before["auth_group"][0] == 1
+        call_command("backup", str(tmp_path / "one.tar"), stdout=io.StringIO())
+        restore(tmp_path / "one.tar", "--replace", typed=typed_name(), monkeypatch=monkeypatch)
+        assert state() == before
+        make_workspace("third")
+        assert state()["auth_group"][0] == 2
+    finally:
+        with connection.cursor() as cursor:
+            for statement in ends:
+                cursor.execute(statement)
 
 
 def test_a_number_that_a_deleted_row_had_is_not_given_out_again(study, tmp_path, monkeypatch):
