@@ -16,6 +16,8 @@ from django.core.signing import BadSignature
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
 
 from accounts.models import User, Workspace
 from annotation.models import GIVEN, Assignment, Cohort, Rater, Seat, Study
@@ -129,15 +131,28 @@ def is_mine(request: HttpRequest, prefix: str = "") -> Q:
 
 
 def rater_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view for people with an account or a rater's cookie; everybody else is asked to sign in."""
+    """Decorate a view for people with an account or a rater's cookie; everybody else is told how to come back."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.user.is_authenticated or browser_raters(request):
             return view(request, *args, **kwargs)
-        return redirect_to_login(request.get_full_path())
+        return way_back(request, str(kwargs.get("assignment_id", "")))
 
     return guarded
+
+
+def way_back(request: HttpRequest, assignment_id: str = "") -> HttpResponse:
+    """Ask whoever has an account to sign in, and show everybody else the way back by the link they came in by.
+
+    The page is the same for every task and study, whether or not there is one, and names no link: only this browser may
+    remember the public link by which somebody joined.
+    """
+    if assignment_id and Assignment.objects.filter(public_id=assignment_id, rater__user__isnull=False).exists():
+        return redirect_to_login(request.get_full_path())
+    response = render(request, "annotation/way_back.html", status=403)
+    add_never_cache_headers(response)
+    return response
 
 
 def may_rate(user: User) -> Q:

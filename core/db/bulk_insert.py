@@ -16,13 +16,14 @@ class Inserting:
     of a call or for none; with `skip_known`, rows that a constraint refuses are left out instead.
     """
 
-    def __init__(self, model: type[models.Model], *names: str, skip_known: bool = False) -> None:
+    def __init__(self, model: type[models.Model], *names: str, skip_known: bool = False, using: str = "") -> None:
         self._model = model
+        self._using = using
         self._ending = " ON CONFLICT DO NOTHING" if skip_known else ""
         self._fields = [_field(model, name) for name in names]
 
     def insert(self, rows: Iterable[Sequence[object]], **constant: object) -> None:
-        alias = router.db_for_write(self._model)
+        alias = self._using or router.db_for_write(self._model)
         connection = connections[alias]
         fixed = [_field(self._model, name) for name in constant]
         tail = [

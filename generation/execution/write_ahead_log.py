@@ -185,6 +185,25 @@ def runs_with_logs() -> set[str]:
     return {path.name.split(".")[0] for path in folder.glob(f"*{ENDING}")} if folder.is_dir() else set()
 
 
+def all_logs() -> dict[str, bytes]:
+    """Return every file of this machine by name, those of living workers as far as they are written."""
+    found = {}
+    for path in _folder().glob(f"*{ENDING}") if _folder().is_dir() else []:
+        with suppress(FileNotFoundError):
+            found[path.name] = path.read_bytes()
+    return found
+
+
+def leave_log(name: str, content: bytes) -> None:
+    """Write a file of a backup as one that its worker has left behind, for any worker of this machine. Raises OSError."""
+    run, worker, number, *_ending = name.split(".")
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / _name(run, LEFT + worker.removeprefix(LEFT), number)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+
+
 def _read(line: bytes) -> LoggedReply | None:
     """Return None for a part of a line: the worker was killed while it wrote, or the disk was full."""
     try:

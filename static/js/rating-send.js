@@ -1,7 +1,13 @@
-// Answers go out and tasks come in. The next task is held ready before it is needed; an answer given without a
-// network waits in this browser and is sent when the network is back. Nothing is forgotten before it is stored.
+// Answers go out and tasks come in. The next task is held ready before it is needed; an answer that no server takes,
+// because there is no network or nobody behind it, waits in this browser and is sent later. Nothing is forgotten before
+// it is stored.
 (() => {
-  const AGAIN = 15_000;
+  const FIRST_WAIT = 2_000;
+  const LONGEST_WAIT = 120_000;
+  const LONGEST_ASKED = 600_000;
+  const TIMEOUT = 30_000;
+  const FORGET_AFTER = 30 * 86_400_000;
+  const AWAY = [408, 429, 502, 503, 504];
   const HOLD_AFTER = 12_000;
   const task = () => document.getElementById("task");
   const answers = () => document.getElementById("answers");
@@ -26,20 +32,67 @@
   };
   const keep = (entry) => { try { localStorage.setItem(BOX + entry.id, JSON.stringify(entry)); return true; } catch { return false; } };
   const forget = (id) => { try { localStorage.removeItem(BOX + id); } catch { /* nothing was kept */ } };
+  // Answers of somebody else who used this browser; they stay, in case that person comes back.
+  const strangers = new Set();
+  let nextTry = 0;
   const showWaiting = (signIn = false) => {
     const line = document.getElementById("outbox");
-    const all = waiting().filter((entry) => entry.id !== current());
+    const kept = waiting().filter((entry) => !strangers.has(entry.id));
+    const all = kept.filter((entry) => entry.id !== current());
     const refused = all.find((entry) => entry.refused);
-    line.hidden = all.length === 0;
-    if (!all.length) return;
-    line.textContent = `${line.dataset[signIn ? "signIn" : refused ? "refused" : "waiting"]} `;
+    const again = nextTry && kept.some((entry) => !entry.refused);
+    line.hidden = !again && all.length === 0;
+    if (line.hidden) return;
     const one = refused || (signIn && all[0]);
-    if (!one) { line.append(String(all.length)); return; }
-    const link = document.createElement("a");
-    link.href = one.url;
-    link.textContent = line.dataset.open;
-    line.append(link);
+    const what = signIn ? "signIn" : refused ? "refused" : "waiting";
+    line.textContent = one || !again ? `${line.dataset[what]} ` : `${line.dataset[what]} ${kept.length}. `;
+    if (one) {
+      const link = document.createElement("a");
+      link.href = one.url;
+      link.textContent = line.dataset.open;
+      line.append(link, " ");
+    } else if (!again) line.append(String(all.length));
+    if (!again) return;
+    const now = document.createElement("button");
+    now.type = "button";
+    now.className = "button button-quiet";
+    now.textContent = line.dataset.now;
+    now.addEventListener("click", () => flush());
+    line.append(`${line.dataset.again} ${new Date(nextTry).toLocaleTimeString(document.documentElement.lang)} `, now);
   };
+
+  // The next attempt: later each time and never at the same moment as everybody else's; not before the server asks for.
+  let tries = 0;
+  let trying = 0;
+  const tryLater = (reply = null) => {
+    const asked = reply?.headers.get("Retry-After");
+    const until = !asked ? 0 : /^\d+$/.test(asked) ? 1_000 * Number(asked) : Date.parse(asked) - Date.now();
+    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** tries) * (0.5 + Math.random() / 2);
+    tries = Math.min(tries + 1, 10);
+    const after = wait + Math.min(Math.max(until || 0, 0), LONGEST_ASKED);
+    clearTimeout(trying);
+    nextTry = Date.now() + after;
+    trying = setTimeout(flush, after);
+    showWaiting();
+  };
+  const answered = () => { tries = 0; nextTry = 0; clearTimeout(trying); };
+
+  // Null where there was no answer: no network, nobody listening, or none in time, which tells nothing of what was stored.
+  const post = async (url, body, headers = {}) => {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), TIMEOUT);
+    try {
+      const reply = await fetch(url, { method: "POST", body, headers, signal: limit.signal });
+      return { reply, html: AWAY.includes(reply.status) ? "" : await reply.text() };
+    } catch (error) {
+      if (error instanceof TypeError || error.name === "AbortError") return { reply: null };
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  const isAway = (reply) => !reply || AWAY.includes(reply.status);
+  const isStranger = (reply) => [401, 403].includes(reply.status) || (reply.redirected && reply.url.includes("sign-in"));
 
   const put = (html, { push = true } = {}) => {
     const made = document.createElement("template");
@@ -80,7 +133,7 @@
     tabs?.postMessage(detail.assignment);
     showWaiting();
   };
-  const take = async (reply) => {
+  const take = (reply, html) => {
     const told = reply.headers.get("HX-Trigger");
     const detail = told ? JSON.parse(told)["plumbline:stored"] : null;
     if (detail) stored(detail);
@@ -88,17 +141,16 @@
     if (address) location.assign(address);
     else if (detail?.next && held?.id === detail.next) put(held.html);
     else if (detail?.next) location.assign(task().dataset.url.replace(detail.assignment, detail.next));
-    else if (reply.ok || reply.status === 422) put(await reply.text());
+    else if (reply.ok || reply.status === 422) put(html);
     else say("trouble");
   };
 
-  const offline = (body) => {
-    const kept = keep({ id: current(), url: task().dataset.url, body: body.toString(), at: Date.now() });
-    if (!kept) { say("trouble"); return; }
+  const keepCurrent = (body) => keep({ id: current(), url: task().dataset.url, body: body.toString(), at: Date.now() });
+  const wait = (body, reply) => {
+    if (!keepCurrent(body)) { say("trouble"); return; }
     if (held) put(held.html);
-    else say("failed");
-    showWaiting();
-    setTimeout(flush, AGAIN);
+    else say(reply || navigator.onLine ? "away" : "failed");
+    tryLater(reply);
   };
   const send = async (form) => {
     if (busy) return;
@@ -107,14 +159,23 @@
     button.disabled = true;
     clearTimeout(timer);
     await holding;
+    const of = current();
+    if (sending === of) await flushing;
+    if (current() !== of) { busy = false; button.disabled = false; return; }
     const body = new URLSearchParams(new FormData(form));
     if (held) body.set("held", held.id);
     try {
-      await take(await fetch(form.action, { method: "POST", body, headers: { "HX-Request": "true" } }));
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      if (form === answers()) offline(body);
-      else say("trouble");
+      const { reply, html } = await post(form.action, body, { "HX-Request": "true" });
+      const own = form === answers();
+      if (isAway(reply)) {
+        if (own) wait(body, reply);
+        else say("trouble");
+      } else {
+        answered();
+        // The page of the task says how to come back; the answer is sent from there.
+        if (isStranger(reply) && own && keepCurrent(body)) location.assign(task().dataset.url);
+        else take(reply, html);
+      }
     } finally {
       busy = false;
       button.disabled = false;
@@ -122,28 +183,30 @@
   };
 
   // An answer waiting is sent by itself; that of the task on the screen as if it were submitted now.
-  const flush = async () => {
-    if (busy) return;
+  let flushing = null;
+  let sending = "";
+  const flush = () => {
+    if (!busy) flushing ??= sendWaiting().finally(() => { flushing = null; sending = ""; });
+  };
+  const sendWaiting = async () => {
     // In the order given, that of the screen last: what it brings next depends on the others.
     const order = (entry) => (entry.id === current() ? Infinity : entry.at);
     for (const entry of waiting().sort((a, b) => (order(a) > order(b) ? 1 : -1))) {
-      if (entry.refused) continue;
+      if (entry.refused || strangers.has(entry.id)) continue;
       const body = new URLSearchParams(entry.body);
       body.set("csrfmiddlewaretoken", token());
       body.delete("held");
       const here = entry.id === current();
       if (!here) body.set("alone", "1");
-      try {
-        const reply = await fetch(entry.url, { method: "POST", body, headers: here ? { "HX-Request": "true" } : {} });
-        if (reply.redirected && reply.url.includes("sign-in")) { showWaiting(true); return; }
-        if (here && (reply.ok || reply.status === 422)) { if (reply.status === 422) forget(entry.id); await take(reply); return; }
-        if (reply.ok) stored({ assignment: entry.id });
-        else if (reply.status === 404) forget(entry.id);
-        else if (reply.status === 422) keep({ ...entry, refused: true });
-      } catch {
-        setTimeout(flush, AGAIN);
-        return;
-      }
+      sending = entry.id;
+      const { reply, html } = await post(entry.url, body, here ? { "HX-Request": "true" } : {});
+      if (isAway(reply)) { tryLater(reply); return; }
+      answered();
+      if (isStranger(reply)) { showWaiting(true); return; }
+      if (here && (reply.ok || reply.status === 422)) { if (reply.status === 422) forget(entry.id); take(reply, html); return; }
+      if (reply.ok) stored({ assignment: entry.id });
+      else if (reply.status === 404) strangers.add(entry.id);
+      else if (reply.status === 422) keep({ ...entry, refused: true });
     }
     showWaiting();
   };
@@ -161,13 +224,14 @@
     say("kept");
   });
   document.addEventListener("change", (event) => { if (!held && answers()?.contains(event.target)) hold(150); });
-  window.addEventListener("online", flush);
+  window.addEventListener("online", () => { tries = 0; flush(); });
   window.addEventListener("popstate", () => { if (location.pathname !== path) location.reload(); });
   tabs?.addEventListener("message", (event) => {
     if (event.data === current()) task().querySelector("[data-elsewhere]").hidden = false;
     forget(event.data);
     showWaiting();
   });
+  for (const entry of waiting()) if (entry.at < Date.now() - FORGET_AFTER) forget(entry.id);
   showWaiting();
   flush();
   hold(HOLD_AFTER);

@@ -24,7 +24,7 @@ from annotation.models import (
 from annotation.recruitment.cohorts import make_cohort
 from annotation.recruitment.participation import COOKIE
 from tests.annotation.raters_at_work import make_study
-from tests.factories import make_user
+from tests.factories import make_rater, make_user
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_a_worker_on_another_device_goes_on(client, study, crowd):
     assignment = go_in(client, crowd)
     other = Client()
     assert "You began this study in another browser." in markup(other.get(link(crowd)))
-    assert other.get(rate_url(assignment)).status_code == 302  # looking alone makes the browser nobody's
+    assert other.get(rate_url(assignment)).status_code == 403  # looking alone makes the browser nobody's
     assert other.post(link(crowd), {"do": "continue"})["Location"] == reverse("annotation:done", args=[study])
     assert start(other, study)["Location"] == rate_url(assignment)
     assert Rater.objects.count() == 1
@@ -193,7 +193,7 @@ def test_the_public_joins_by_cookie(client, study, public):
     assert client.get(rate_url(assignment)).status_code == 200
     assert "Owl" not in markup(client.get(rate_url(assignment)))
     stranger = Client()
-    assert stranger.get(rate_url(assignment)).status_code == 302
+    assert stranger.get(rate_url(assignment)).status_code == 403
     go_in(stranger, public)
     assert stranger.get(rate_url(assignment)).status_code == 404
     assert stranger.post(rate_url(assignment), GOOD).status_code == 404
@@ -208,8 +208,8 @@ def test_a_forged_or_changed_cookie_is_nobody(client, study, public):
         forger = Client()
         forger.cookies[COOKIE] = value
         response = forger.get(rate_url(assignment))
-        assert response.status_code == 302
-        assert response["Location"].startswith("/sign-in/")
+        assert response.status_code == 403
+        assert "by the link" in markup(response)
     assert client.cookies[COOKIE]["httponly"]
     assert client.cookies[COOKIE]["samesite"] == "Lax"
 
@@ -367,3 +367,25 @@ class TestTime:
         client.post(address, {"minutes": "7", "reason": "I read on paper."})
         with pytest.raises(DatabaseError, match="append-only"):
             TimeCorrection.objects.update(seconds=1)
+
+
+def test_every_cookie_gone_leads_to_the_way_back_and_tells_nothing(client, study, public, crowd):
+    """A rater without an account, a stranger and a guess read the same page; only an account's own task asks to sign in."""
+    mine = go_in(client, public)
+    account = make_rater(study, make_user("rater", study.workspace, username="rosa"))
+    theirs = Assignment.objects.create(task=study.tasks.last(), rater=account)
+    addresses = [rate_url(mine), reverse("annotation:rate", args=["AAAAAAAAAAAAAAAA"])]
+    addresses += [reverse("annotation:done", args=[slug]) for slug in (study.slug, "no-such-study")]
+    pages = set()
+    for address in addresses:
+        html = Client().get(address).content.decode().replace(address, "")
+        pages.add(re.sub(r'(nonce|value)="[^"]*"', "", html))
+    (page,) = pages
+    assert "are safe" in page and "open the study again by the link" in " ".join(page.split())
+    for secret in (public.entry_token, crowd.entry_token, str(study.name), mine.rater.pseudonym, "/join/"):
+        assert secret not in page
+    assert Client().get(rate_url(theirs))["Location"].startswith("/sign-in/?next=/rate/")
+    post = Client().post(rate_url(mine), {"c-item0": "2"})
+    assert post.status_code == 403 and "no-cache" in post["Cache-Control"]
+    mine.refresh_from_db()
+    assert mine.status == "open"

@@ -297,10 +297,13 @@ def test_another_member_does_not_see_somebodys_task(page, client, study, role):
 
 
 def test_signed_out_visitors_are_asked_to_sign_in(client, study):
-    for name in ("start", "done", "guideline", "desk"):
-        response = client.get(reverse(f"annotation:{name}", args=[study]))
-        assert response.status_code == 302
-        assert response["Location"].startswith("/sign-in/?next=")
+    response = client.get(reverse("annotation:desk", args=[study]))
+    assert response["Location"].startswith("/sign-in/?next=")
+    for name in ("start", "done", "guideline"):
+        address = reverse(f"annotation:{name}", args=[study])
+        response = client.get(address)
+        assert response.status_code == 403
+        assert f'href="/sign-in/?next={address}"' in response.content.decode()
 
 
 def test_posts_need_a_token(page, study):
