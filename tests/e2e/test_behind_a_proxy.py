@@ -133,7 +133,7 @@ def test_a_proxy_restarted_between_answers_loses_none_and_doubles_none(page, pro
             retry(page, lambda: outbox(page) == 0)
         if number < 5:
             wait_for_another(page, current)
-    page.wait_for_url(f"**/done/{study.slug}/")
+    page.wait_for_url(f"**/studies/{study.slug}/done/")
     assert len(expected) == 6
     for assignment, answer in expected.items():
         stored_once(assignment, answer)

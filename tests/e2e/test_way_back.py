@@ -40,7 +40,7 @@ def test_a_rater_without_cookies_reads_how_to_come_back_and_loses_nothing(open_p
     # The browser finds its cookies again, as one does that was in a private window.
     page.context.clear_cookies()
     page.context.add_cookies(mine)
-    page.goto(f"/done/{study.slug}/")
+    page.goto(f"/w/{study.workspace.slug}/studies/{study.slug}/done/")
     page.click("#kept a")
     wait_for_another(page, first)
     assert page.evaluate(WAITING) == 0

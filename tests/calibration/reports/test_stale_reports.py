@@ -357,6 +357,6 @@ def test_the_api_lists_the_newest_report_though_answers_have_arrived_since(study
     rate(study)
     agreement_report(study)
     rate(study, 2)
-    rows = lead.get(f"/api/v1/studies/{study.slug}/reports/").json()
+    rows = lead.get(f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/reports/").json()
     assert [(row["kind"], row["answers_since"]) for row in rows] == [("agreement", 2)]
     assert rows[0]["computed_at"]
