@@ -107,6 +107,8 @@ def quick_look(client, study):
     run_fit(study=study)
     names = ("agreement", "agreement_detail", "rankings", "raters", "weights_depth")
     pages = [reverse(f"calibration:{name}", args=[study]) for name in names]
+    for page in pages:  # a report just computed has its rows in another order than one that PostgreSQL has stored
+        client.get(page)
     found = {page: client.get(f"{page}?file=page.json").json()["blocks"] for page in pages}
     found |= result_walk.commands(study, [study.workspace.raters.get(label="a-judge")])
     del found["export"]  # numbers of rows

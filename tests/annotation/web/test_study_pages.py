@@ -181,9 +181,11 @@ def test_a_choice_that_cannot_be_is_marked_and_nothing_kept(as_lead, study, fiel
 
 def test_a_launched_study_keeps_what_its_answers_rest_on(as_lead, study):
     as_lead.post(to("launch", study))
-    as_lead.post(to("setup", study), entered(overlap="9", hints="shown", quota="15"))
+    as_lead.post(to("setup", study), entered(overlap="9", hints="shown", quota="15", adjudicated_labels="on"))
     study.refresh_from_db()
     assert (study.policies["overlap"], study.policies["hints"], study.policies["quota"]) == (3, "hidden", 15)
+    assert study.policies["adjudicated_labels"] is True
+    assert 'id="id_adjudicated_labels" checked' in " ".join(markup(as_lead.get(to("setup", study))).split())
 
 
 def test_launching_at_once_and_by_a_worker(as_lead, study, monkeypatch, django_capture_on_commit_callbacks):

@@ -62,5 +62,5 @@ def test_what_the_study_does_not_rest_on_leaves_its_reports(study):
 
 def test_looking_for_a_kept_report_costs_a_few_queries(study, django_assert_max_num_queries):
     agreement_report(study)
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         assert known_agreement_report(study) is not None
