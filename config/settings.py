@@ -132,15 +132,17 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Messages to workers go through Redis if REDIS_URL names it, and otherwise through files in the data folder.
-REDIS_URL = environment.url("REDIS_URL", schemes=("redis", "rediss"))
+# Messages to workers go through the broker that CELERY_BROKER_URL names (REDIS_URL is the older name of the variable), and
+# otherwise through files in the data folder.
+CELERY_BROKER_URL = (
+    environment.url("CELERY_BROKER_URL", schemes=environment.BROKERS)
+    or environment.url("REDIS_URL", schemes=("redis", "rediss"))
+    or "files://"
+)
 JOURNAL_DIR = DATA_DIR / "journal"
 BROKER_DIR = DATA_DIR / "broker"
-CELERY_BROKER_URL = REDIS_URL or "files://"
-if REDIS_URL:
-    # This is longer than any batch of work, so a task is not delivered twice while it runs.
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
-else:
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
+if CELERY_BROKER_URL == "files://":
     BROKER_DIR.mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(BROKER_DIR),
@@ -148,15 +150,24 @@ else:
         "control_folder": str(DATA_DIR / "broker-control"),
         "polling_interval": 0.05,
     }
+elif "redis" in CELERY_BROKER_URL or CELERY_BROKER_URL.startswith("sentinel"):
+    # This is longer than any batch of work, so a task is not delivered twice while it runs.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Workers look for the broker as long as it takes; what a page asks for is sent once and is in a row besides.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_PUBLISH_RETRY = False
+# Megabytes that a worker may hold; one that holds more finishes what it has and ends, to be started again. 0 is no limit.
+WORKER_MEMORY = environment.integer("PLUMBLINE_WORKER_MEMORY", default=2048)
 SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minimum=1)
 CELERY_BEAT_SCHEDULE = {
     "sweep-judge-runs": {"task": "judging.sweep", "schedule": SWEEP_SECONDS},
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
+    "send-waiting-tasks": {"task": "core.send_waiting", "schedule": SWEEP_SECONDS},
 }
 
 AUTH_USER_MODEL = "accounts.User"

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation.models import Study
 from calibration.data.frames import NothingToRead
 from calibration.reports.registry import report_of
+from core.background import send
 from generation.execution.recovery import each_alone
 from judging.comparison.judge_against_people import judges_in, stored_comparison, weighting_for
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
@@ -40,7 +41,7 @@ def sweep() -> None:
     def begin_round(watch: Watch) -> None:
         with suppress(WatchRefused):
             if (started := start_due(watch, clock=clock)) is not None:
-                work.delay(started.pk)
+                send("judging.work", started.pk)
 
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)

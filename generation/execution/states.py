@@ -72,7 +72,7 @@ class RunKind(Generic[Run]):
 
     def hand_over(self, run: Run) -> None:
         """Hand the run to a worker once the present transaction is committed."""
-        send_after_commit(self.task, run.pk)
+        send_after_commit(self.task, run.pk, kept=False)
 
     def recover(self, run: Run, clock: Clock) -> None:
         """Store the logged replies of dead workers, then release their items and budget. Raises LogUnusable.

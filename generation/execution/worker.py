@@ -14,8 +14,10 @@ from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
 
+from core.background import send
 from core.clock import Clock
 from core.messages.message import Wording, sentences
+from core.workers.leaving import leaving
 from generation.endpoints.clients import pace_of
 from generation.execution.budget import has_reservations
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
@@ -151,7 +153,7 @@ class Worker:
             now = time.monotonic()
             if now - looked_at >= LOOK_SECONDS:
                 looked_at = now
-                if not await sync_to_async(self._look)() or now > self._ends_at:
+                if not await sync_to_async(self._look)() or now > self._ends_at or leaving.is_set():
                     engine.stop()
                 else:
                     engine.goes_on()
@@ -172,7 +174,11 @@ class Worker:
                 return
             elif not more:
                 await sync_to_async(queue.settle_failures)()
-                if queue.gave_up or not (options.wait and await sync_to_async(queue.others_are_busy)()):
+                if (
+                    queue.gave_up
+                    or leaving.is_set()
+                    or not (options.wait and await sync_to_async(queue.others_are_busy)())
+                ):
                     return
                 await asyncio.sleep(LOOK_SECONDS)
                 more = True
@@ -227,7 +233,7 @@ class Worker:
         """Whether other workers may release budget; without `wait`, only the other workers of this process count."""
         queue = self.queue
         here = "" if self._options.wait else queue.worker.rpartition(":")[0] + ":"
-        goes_on = time.monotonic() < self._ends_at and not self._options.interrupted()
+        goes_on = time.monotonic() < self._ends_at and not self._options.interrupted() and not leaving.is_set()
         return goes_on and queue.still_running() and queue.budget.others_hold(here)
 
 
@@ -267,7 +273,8 @@ def work_through(
             if begin():
                 while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
                     pass
-            kind.finish_if_done(run, clock=clock)
+            if not kind.finish_if_done(run, clock=clock) and leaving.is_set() and run.status == AnyRun.Status.RUNNING:
+                send(kind.task, run.pk)  # Another worker goes on at once; the sweep would see to it within a minute.
     run.refresh_from_db()
 
 

@@ -8,7 +8,6 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import User
@@ -18,7 +17,7 @@ QUICK_SECONDS = 20.0
 
 
 class Command(BaseCommand):
-    help = "Run the Plumbline web server and one worker with the scheduler, until Ctrl+C."
+    help = "Run the Plumbline web server and one worker, until Ctrl+C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -65,8 +64,8 @@ def _web(host: str, port: int, threads: int) -> list[str]:
 def _worker() -> list[str]:
     return [
         # A warning about running as root is no news to whoever serves a demonstration from a container.
-        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "--beat"),
-        *("--schedule", str(settings.DATA_DIR / "beat-schedule"), "--pool", "threads", "--concurrency", "2"),
+        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker"),
+        *("--pool", "threads", "--concurrency", "2"),
         *("--loglevel", "WARNING"),
     ]
 
