@@ -46,7 +46,7 @@ class BrokerAway(Exception):
     """The broker did not take the message in time."""
 
 
-class Work(Task):
+class Work(Task):  # type: ignore[misc]
     """The class of every task: it is sent quickly or not at all, done once for each row that asks for it, and a scheduled
     one runs when it is due, whoever says so."""
 
@@ -145,7 +145,6 @@ class _Sender:
     def _connect() -> None:
         with _new_connection() as connection, connection._reraise_as_library_errors():
             connection.connect()
-            connection.default_channel
 
 
 def _new_connection() -> Any:

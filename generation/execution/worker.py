@@ -20,6 +20,7 @@ from core.messages.message import Wording, sentences
 from core.workers.leaving import leaving
 from generation.endpoints.clients import pace_of
 from generation.execution.budget import has_reservations
+from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
 from generation.execution.leases import WAITING
 from generation.execution.rate_limit import EndpointRateLimit
@@ -32,8 +33,6 @@ from generation.llm.requests import Chat, Reply
 from generation.models import Endpoint, LanguageModel
 from generation.run_fields import AnyRun
 
-CONCURRENCY = 8
-"""Calls at once if neither the run nor an endpoint says how many."""
 LOOK_SECONDS = 0.5
 """The interval at which a worker checks whether the run continues; calls that are not sent by then are not sent."""
 RENEW_SECONDS = 20.0
@@ -74,25 +73,6 @@ class WorkerOptions:
 
 
 DEFAULT_OPTIONS = WorkerOptions()
-
-
-class Slots:
-    """How many calls a run may have under way at each endpoint, no matter which of its workers makes them.
-
-    `asked` is the number that was asked for; an endpoint's own limit is never exceeded.
-    """
-
-    def __init__(self, asked: int | None = None) -> None:
-        self._asked = asked
-        self._semaphores: dict[int, asyncio.Semaphore] = {}
-
-    def number(self, endpoint: Endpoint | None) -> int:
-        if endpoint is None:
-            return self._asked or CONCURRENCY
-        return min(self._asked or endpoint.max_concurrent, endpoint.max_concurrent)
-
-    def of(self, endpoint: Endpoint) -> asyncio.Semaphore:
-        return self._semaphores.setdefault(endpoint.pk, asyncio.Semaphore(self.number(endpoint)))
 
 
 class Worker:
@@ -157,6 +137,7 @@ class Worker:
                     engine.stop()
                 else:
                     engine.goes_on()
+                self._slots.apply()
             if now - renewed_at >= RENEW_SECONDS:
                 renewed_at = now
                 await sync_to_async(queue.renew)()
@@ -186,6 +167,7 @@ class Worker:
     def _look(self) -> bool:
         """Whether to continue; also report what the calls are doing."""
         self._options.watch()
+        self._slots.look()
         running = self.queue.still_running() and not self._options.interrupted()
         self.queue.report(self._engine.traffic)
         return running
@@ -291,11 +273,14 @@ async def _work(
     if problems and not queues:
         await sync_to_async(fail_run)(run, _joined(problems), clock=clock)
         return False
-    slots = Slots(options.concurrency or run.manifest.get("settings", {}).get("concurrency"))
+    slots = Slots(options.concurrency or run.manifest.get("settings", {}).get("concurrency"), clock)
     workers = [Worker(queue, options, slots) for queue in queues]
     for queue in queues:
         queue.beside = queues
-    await run_workers(workers)
+    try:
+        await run_workers(workers)
+    finally:
+        await sync_to_async(slots.release)()
     problems += [queue.gave_up for queue in queues if queue.gave_up]
     stopped = [worker.queue for worker in workers if worker.out_of_budget]
     has_room = await sync_to_async(_stop)(run, problems, stopped, options, clock, interrupted)
