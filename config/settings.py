@@ -9,6 +9,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
+from config.observability.logs import logging_settings
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -69,6 +70,7 @@ INSTALLED_APPS = [
     "judging",
 ]
 MIDDLEWARE = [
+    "config.observability.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -247,9 +249,20 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if not LOCAL else 
 LOG_LEVEL = environment.choice(
     "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")
 )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL.upper()},
-}
+LOG_FORMAT = environment.choice("PLUMBLINE_LOG_FORMAT", default="lines", options=("lines", "json"))
+ACCESS_LOG = environment.boolean("PLUMBLINE_ACCESS_LOG", default=not LOCAL)
+LOGGING = logging_settings(level=LOG_LEVEL, as_json=LOG_FORMAT == "json", access_log=ACCESS_LOG)
+
+# Metrics for Prometheus are at /metrics for whoever brings the token or comes from an allowed address; without either, there
+# is no such page. SENTRY_DSN names a Sentry project that faults are reported to, if its package is installed.
+METRICS_TOKEN = environment.text("PLUMBLINE_METRICS_TOKEN")
+if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("PLUMBLINE_METRICS_TOKEN is too short; set it to a secret of at least 20 characters.")
+METRICS_FROM = environment.networks("PLUMBLINE_METRICS_FROM")
+METRICS = bool(METRICS_TOKEN or METRICS_FROM)
+# Megabytes below which the disk of the data folder counts as full: paused runs wait, and /health/ready/ says so.
+DISK_FREE = environment.integer("PLUMBLINE_DISK_FREE", default=100)
+if SENTRY_DSN := environment.text("SENTRY_DSN"):
+    from config.observability import reporting
+
+    reporting.begin(SENTRY_DSN)

@@ -1,7 +1,8 @@
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-from config.health import health
+from config.health import health, live, ready
 from config.home import home
 
 handler400 = "core.web.refused_requests.bad_request"
@@ -17,6 +18,12 @@ urlpatterns = [
     path("", include("judging.urls")),
     path("api/v1/", include("config.api_urls")),
     path("health/", health, name="health"),
+    path("health/live/", live, name="live"),
+    path("health/ready/", ready, name="ready"),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
 ]
+if settings.METRICS:
+    from config.observability.metrics import metrics
+
+    urlpatterns.append(path("metrics", metrics, name="metrics"))

@@ -7,7 +7,7 @@ it again while the row is there.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as TookTooLong
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -19,7 +19,7 @@ from celery import Task, current_app
 from celery.exceptions import Ignore
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
-from kombu.exceptions import KombuError, OperationalError as BrokerError
+from kombu.exceptions import ChannelError, KombuError, OperationalError as BrokerError
 
 from core.clock import Clock
 from core.workers import requests, schedule
@@ -141,6 +141,20 @@ class _Sender:
                 raise
         return self._publish(send)
 
+    def lengths(self, queues: Iterable[str]) -> dict[str, int]:
+        """Raises BrokerAway."""
+        found: dict[str, int] = self._within(lambda: self._lengths(list(queues)))
+        return found
+
+    @staticmethod
+    def _lengths(queues: list[str]) -> dict[str, int]:
+        found = {}
+        with _new_connection() as connection, connection._reraise_as_library_errors():
+            for name in queues:
+                with suppress(ChannelError), connection.channel() as channel:
+                    found[name] = channel.queue_declare(name, passive=True).message_count
+        return found
+
     @staticmethod
     def _connect() -> None:
         with _new_connection() as connection, connection._reraise_as_library_errors():
@@ -160,6 +174,11 @@ def _sender() -> _Sender:
 def broker_answers() -> bool:
     """Whether the broker accepts a connection within about a second."""
     return _sender().answers()
+
+
+def queue_lengths(queues: Iterable[str]) -> dict[str, int]:
+    """Return how many messages wait in each queue that the broker has. Raises BrokerAway."""
+    return _sender().lengths(queues)
 
 
 def send(task: str, *args: Any, key: str = "") -> bool:

@@ -195,7 +195,7 @@ class EndpointSlots(models.Model):
     """How many calls a worker may have under way at an endpoint, of the number that all of them together may.
 
     `wanted` is how many it could use. A row that ran out belonged to a worker that died. Where there are fewer slots than
-    workers they go round: `since` says for how long a worker has had its place in the line.
+    workers they go round: `since` is when a worker joined the line, and until `turn_until` it keeps what it got.
     """
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="slots")
@@ -203,6 +203,7 @@ class EndpointSlots(models.Model):
     wanted = models.PositiveIntegerField()
     held = models.PositiveIntegerField(default=0)
     since = models.DateTimeField()
+    turn_until = models.DateTimeField(null=True, blank=True)
     leased_until = models.DateTimeField()
 
     class Meta:

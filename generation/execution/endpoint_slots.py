@@ -114,7 +114,7 @@ class Slots:
             # One worker at a time divides the endpoint's slots.
             list(Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk).values_list("pk"))
             rows = {row.worker: row for row in EndpointSlots.objects.filter(endpoint=endpoint).order_by("since", "pk")}
-            dead = [name for name in ended_here(rows)] + [n for n, row in rows.items() if row.leased_until < now]
+            dead = list(ended_here(rows)) + [n for n, row in rows.items() if row.leased_until < now]
             if gone := [name for name in dead if name != self._name]:
                 others.filter(worker__in=gone).delete()
                 rows = {name: row for name, row in rows.items() if name not in gone}
@@ -122,17 +122,24 @@ class Slots:
                 self._name, EndpointSlots(endpoint=endpoint, worker=self._name, wanted=wanted, since=now)
             )
             mine.wanted = wanted
-            if mine.held and now - mine.since > TURN and any(row.wanted and not row.held for row in rows.values()):
-                mine.since = now
-                rows[self._name] = rows.pop(self._name)
-            part = fair_parts(endpoint.max_concurrent, {name: row.wanted for name, row in rows.items()})[self._name]
+            if mine.held and not in_turn(mine, now) and any(row.wanted and not row.held for row in rows.values()):
+                mine.since, mine.turn_until = now, None
+            # Whoever has its turn keeps it; the others follow as they have waited.
+            line = sorted(rows, key=lambda name: (not in_turn(rows[name], now), rows[name].since))
+            part = fair_parts(endpoint.max_concurrent, {name: rows[name].wanted for name in line})[self._name]
             free = endpoint.max_concurrent - sum(row.held for name, row in rows.items() if name != self._name)
             share.target = max(0, min(part, free))
             # Calls under way hold their slots until they end.
             held = max(share.target, min(slots.in_use, share.held))
             changed = (held, wanted) != (share.held, share.wanted) or mine.pk is None
+            if not share.held:
+                mine.turn_until = now + TURN if held else None
             if changed or not fresh or mine.since == now:
                 mine.held, mine.leased_until = held, now + LEASE
                 mine.save()
                 share.renewed_at = now
             share.held, share.wanted = held, wanted
+
+
+def in_turn(row: EndpointSlots, now: datetime) -> bool:
+    return row.turn_until is not None and row.turn_until > now

@@ -30,7 +30,7 @@ from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import OVER_BUDGET
 from generation.llm.protocol.prices import Budget
 from generation.llm.requests import Chat, Reply
-from generation.models import Endpoint, LanguageModel
+from generation.models import LanguageModel
 from generation.run_fields import AnyRun
 
 LOOK_SECONDS = 0.5
