@@ -118,6 +118,9 @@ except ValueError as error:
         "DATABASE_URL is invalid; write it as postgres://user:password@host:5432/name, with special characters as %40."
     ) from error
 DATABASES: dict[str, dict[str, Any]] = {"default": dict(parsed)}
+# What a pooler between Plumbline and PostgreSQL keeps for one client: its session, or no more than its transaction. In the
+# second case nothing may outlive a transaction: no prepared statement, no cursor and no setting.
+DATABASE_POOLER = environment.choice("PLUMBLINE_DATABASE_POOLER", default="session", options=("session", "transaction"))
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
@@ -128,10 +131,11 @@ else:
     # Statements of core.db.prepared are planned once per connection; other statements are not prepared.
     # If the server is unavailable, connecting fails after some seconds, so that the page can say so.
     DATABASES["default"]["OPTIONS"] = {
-        "prepare_threshold": 0,
+        "prepare_threshold": None if DATABASE_POOLER == "transaction" else 0,
         "connect_timeout": 10,
         **DATABASES["default"].get("OPTIONS", {}),
     }
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER == "transaction"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Messages to workers go through the broker that CELERY_BROKER_URL names (REDIS_URL is the older name of the variable), and

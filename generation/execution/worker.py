@@ -24,7 +24,7 @@ from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
 from generation.execution.leases import WAITING
 from generation.execution.rate_limit import EndpointRateLimit
-from generation.execution.states import RunKind, fail_run, pause_run, stopping_at_faults
+from generation.execution.states import RunKind, check_room, fail_run, pause_run, stopping_at_faults
 from generation.execution.work_queue import WorkQueue
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import OVER_BUDGET
@@ -252,6 +252,7 @@ def work_through(
     if run.status == AnyRun.Status.RUNNING:
         with stopping_at_faults(run, clock=clock):
             kind.recover(run, clock)
+            check_room()
             if begin():
                 while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
                     pass
@@ -283,12 +284,13 @@ async def _work(
         await sync_to_async(slots.release)()
     problems += [queue.gave_up for queue in queues if queue.gave_up]
     stopped = [worker.queue for worker in workers if worker.out_of_budget]
-    has_room = await sync_to_async(_stop)(run, problems, stopped, options, clock, interrupted)
+    has_room = await sync_to_async(_stop)(run, queues, problems, stopped, options, clock, interrupted)
     return has_room or (any(queue.outdated for queue in queues) and run.status == AnyRun.Status.RUNNING)
 
 
 def _stop(
     run: AnyRun,
+    queues: Sequence[WorkQueue[Any, Any]],
     problems: Sequence[str],
     out_of_budget: Sequence[WorkQueue[Any, Any]],
     options: WorkerOptions,
@@ -303,6 +305,8 @@ def _stop(
     has_room = False
     if run.status != AnyRun.Status.RUNNING:
         pass
+    elif full := next((queue.disk_full for queue in queues if queue.disk_full), ""):
+        pause_run(run, full, clock=clock)
     elif problems:
         fail_run(run, _joined(problems), clock=clock)
     elif options.interrupted():
