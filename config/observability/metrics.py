@@ -54,7 +54,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponseNotFound()
     registry = CollectorRegistry()
     if os.environ.get(FOLDER):
-        MultiProcessCollector(registry)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REQUESTS)
         registry.register(DURATIONS)
@@ -126,7 +126,7 @@ def _families() -> Iterator[GaugeMetricFamily]:
     yield _gauge("requested_tasks", "Requested work that is not done.", [], [(asked["n"],)])
     yield _gauge("requested_task_age_seconds", "Age of the oldest requested work.", [], [(age,)])
     ended = ScheduledTurn.objects.exclude(ended_at=None).values_list("name", "ended_at")
-    turns = ((name, (now - at).total_seconds()) for name, at in ended)
+    turns = ((name, (now - at).total_seconds()) for name, at in ended if at)
     yield _gauge("scheduled_task_age_seconds", "Time since a scheduled task ended.", ["task"], turns)
     yield _gauge("queue_messages", "Messages that wait in the broker.", ["queue"], _queue_lengths())
 
