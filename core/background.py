@@ -95,6 +95,9 @@ class _Sender:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="sending")
         self._of_thread = threading.local()
+        # What is loaded for the first message is loaded here, so that its time does not count as the broker's.
+        with _new_connection() as connection:
+            assert connection.transport and current_app.amqp.queues is not None
         self._away_until = 0.0
 
     def send(self, send: Callable[..., Any]) -> Any:
