@@ -17,6 +17,9 @@ from core.errors import UserError
 in_shell = False
 """Whether this process is a command that somebody runs in a shell, and therefore serves nobody else."""
 
+BROKERS = ("redis", "rediss", "amqp", "amqps", "pyamqp", "sentinel", "sqs", "kafka", "azureservicebus", "gcpubsub")
+"""Schemes of brokers that Celery knows."""
+
 T = TypeVar("T")
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}

@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from kombu.entity import Queue
 
 from config import environment, identity
+from config.observability.logs import logging_settings
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
 # What Plumbline writes holds answers and identities: files are made with mode 0600 and folders with 0700.
@@ -72,6 +73,7 @@ INSTALLED_APPS = [
     "judging",
 ]
 MIDDLEWARE = [
+    "config.observability.requests.RequestMiddleware",
     "accounts.sign_in.forwarded_scheme.ForwardedSchemeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -121,6 +123,9 @@ except ValueError as error:
         "DATABASE_URL is invalid; write it as postgres://user:password@host:5432/name, with special characters as %40."
     ) from error
 DATABASES: dict[str, dict[str, Any]] = {"default": dict(parsed)}
+# What a pooler between Plumbline and PostgreSQL keeps for one client: its session, or no more than its transaction. In the
+# second case nothing may outlive a transaction: no prepared statement, no cursor and no setting.
+DATABASE_POOLER = environment.choice("PLUMBLINE_DATABASE_POOLER", default="session", options=("session", "transaction"))
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,
@@ -131,21 +136,21 @@ else:
     # Statements of core.db.prepared are planned once per connection; other statements are not prepared.
     # If the server is unavailable, connecting fails after some seconds, so that the page can say so.
     DATABASES["default"]["OPTIONS"] = {
-        "prepare_threshold": 0,
+        "prepare_threshold": None if DATABASE_POOLER == "transaction" else 0,
         "connect_timeout": 10,
         **DATABASES["default"].get("OPTIONS", {}),
     }
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = DATABASE_POOLER == "transaction"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Messages to workers go through Redis if REDIS_URL names it, and otherwise through files in the data folder.
+# Messages to workers go through the broker that CELERY_BROKER_URL names (REDIS_URL is the older name of the variable), and
+# otherwise through files in the data folder.
 REDIS_URL = environment.url("REDIS_URL", schemes=("redis", "rediss"))
+CELERY_BROKER_URL = environment.url("CELERY_BROKER_URL", schemes=environment.BROKERS) or REDIS_URL or "files://"
 JOURNAL_DIR = DATA_DIR / "journal"
 BROKER_DIR = DATA_DIR / "broker"
-CELERY_BROKER_URL = REDIS_URL or "files://"
-if REDIS_URL:
-    # This is longer than any batch of work, so a task is not delivered twice while it runs.
-    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600}
-else:
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
+if CELERY_BROKER_URL == "files://":
     BROKER_DIR.mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(BROKER_DIR),
@@ -154,6 +159,9 @@ else:
         # Each worker looks through the folder this often, which at 0.05 takes 5 % of a core.
         "polling_interval": 0.2,
     }
+elif "redis" in CELERY_BROKER_URL or CELERY_BROKER_URL.startswith("sentinel"):
+    # This is longer than any batch of work, so a task is not delivered twice while it runs.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 # A worker takes messages of every queue, or with -Q of some. Long work stands in queues of its own, so that a report does
 # not hold up runs, nor a run reports, nor both the sweeps that keep runs going.
 RUNS, REPORTS, SWEEPS = "runs", "reports", "sweeps"
@@ -170,6 +178,7 @@ CELERY_TASK_ROUTES = {
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},
     "calibration.sweep": {"queue": SWEEPS},
+    "core.send_waiting": {"queue": SWEEPS},
     "generation.sweep": {"queue": SWEEPS},
     "judging.sweep": {"queue": SWEEPS},
 }
@@ -178,11 +187,17 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TIMEZONE = "UTC"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Workers look for the broker as long as it takes; what a page asks for is sent once and is in a row besides.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_PUBLISH_RETRY = False
+# Megabytes that a worker may hold; one that holds more finishes what it has and ends, to be started again. 0 is no limit.
+WORKER_MEMORY = environment.integer("PLUMBLINE_WORKER_MEMORY", default=2048)
 SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minimum=1)
 CELERY_BEAT_SCHEDULE = {
     "sweep-judge-runs": {"task": "judging.sweep", "schedule": SWEEP_SECONDS},
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
     "sweep-reports": {"task": "calibration.sweep", "schedule": SWEEP_SECONDS},
+    "send-waiting-tasks": {"task": "core.send_waiting", "schedule": SWEEP_SECONDS},
 }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -309,11 +324,22 @@ if IDENTITY:
 LOG_LEVEL = environment.choice(
     "PLUMBLINE_LOG_LEVEL", default="warning", options=("debug", "info", "warning", "error", "critical")
 )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL.upper()},
-}
+LOG_FORMAT = environment.choice("PLUMBLINE_LOG_FORMAT", default="lines", options=("lines", "json"))
+ACCESS_LOG = environment.boolean("PLUMBLINE_ACCESS_LOG", default=not LOCAL)
+LOGGING = logging_settings(level=LOG_LEVEL, as_json=LOG_FORMAT == "json", access_log=ACCESS_LOG)
+
+# Metrics for Prometheus are at /metrics for whoever brings the token or comes from an allowed address; without either, there
+# is no such page. SENTRY_DSN names a Sentry project that faults are reported to, if its package is installed.
+METRICS_TOKEN = environment.text("PLUMBLINE_METRICS_TOKEN")
+if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("PLUMBLINE_METRICS_TOKEN is too short; set it to a secret of at least 20 characters.")
+METRICS_FROM = environment.networks("PLUMBLINE_METRICS_FROM")
+METRICS = bool(METRICS_TOKEN or METRICS_FROM)
+# Megabytes below which the disk of the data folder counts as full: paused runs wait, and /health/ready/ says so.
+DISK_FREE = environment.integer("PLUMBLINE_DISK_FREE", default=100)
+if SENTRY_DSN := environment.text("SENTRY_DSN"):
+    from config.observability import reporting
+
+    reporting.begin(SENTRY_DSN)
 
 environment.refuse_unknown(Path(__file__))

@@ -4,7 +4,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from accounts.sign_in.pages import administration_sign_in
-from config.health import health
+from config.health import health, live, ready
 from config.home import home
 
 handler400 = "core.web.refused_requests.bad_request"
@@ -22,9 +22,15 @@ urlpatterns = [
     path("", include("config.old_addresses")),
     path("api/v1/", include("config.api_urls")),
     path("health/", health, name="health"),
+    path("health/live/", live, name="live"),
+    path("health/ready/", ready, name="ready"),
     path("i18n/", include("django.conf.urls.i18n")),
     # Passwords are checked only on pages that limit how often.
     path("admin/login/", administration_sign_in),
     path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:change_password")),
     path("admin/", admin.site.urls),
 ]
+if settings.METRICS:
+    from config.observability.metrics import metrics
+
+    urlpatterns.append(path("metrics", metrics, name="metrics"))

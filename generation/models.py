@@ -191,6 +191,29 @@ class EndpointTurn(models.Model):
         return f"{self.endpoint_id}: {self.opens_at}"
 
 
+class EndpointSlots(models.Model):
+    """How many calls a worker may have under way at an endpoint, of the number that all of them together may.
+
+    `wanted` is how many it could use. A row that ran out belonged to a worker that died. Where there are fewer slots than
+    workers they go round: `since` is when a worker joined the line, and until `turn_until` it keeps what it got.
+    """
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="slots")
+    worker = models.CharField(max_length=64)
+    wanted = models.PositiveIntegerField()
+    held = models.PositiveIntegerField(default=0)
+    since = models.DateTimeField()
+    turn_until = models.DateTimeField(null=True, blank=True)
+    leased_until = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "endpoint slots"
+        constraints = [models.UniqueConstraint(fields=["endpoint", "worker"], name="one_row_of_slots_per_worker")]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint_id}: {self.held} of {self.wanted}"
+
+
 class LanguageModel(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="language_models")
     endpoint = models.ForeignKey(Endpoint, models.SET_NULL, null=True, blank=True, related_name="language_models")

@@ -9,6 +9,7 @@ from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.report_store.refreshes import computing
 from calibration.reports.registry import refresh_report
+from core.background import send
 from generation.execution.recovery import each_alone
 from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
@@ -41,7 +42,7 @@ def sweep() -> None:
     def begin_round(watch: Watch) -> None:
         with suppress(WatchRefused):
             if (started := start_due(watch, clock=clock)) is not None:
-                work.delay(started.pk)
+                send("judging.work", started.pk)
 
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)

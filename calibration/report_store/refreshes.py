@@ -13,14 +13,14 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Study
 from calibration.models import ReportRefresh
 from calibration.report_store.questions import asked_hash_of
-from core.background import send
+from core.background import send_after_commit
 from core.clock import Clock
 
 IN_QUEUE = timedelta(minutes=10)
@@ -73,21 +73,13 @@ def refresh(
         same = ReportRefresh.objects.filter(pk=row.pk, leased_until=row.leased_until, asked_at=row.asked_at)
         if not same.update(leased_until=now + IN_QUEUE, asked_at=now, holder=""):
             return Refresh(under_way=True)
-    transaction.on_commit(lambda: _send(row.pk, task, study.pk, *args))
+    send_after_commit(task, study.pk, *args)
     return Refresh(under_way=True)
 
 
 def is_under_way(study: Study, kind: str, *, clock: Clock = timezone.now) -> bool:
     """Whether anything of this kind is queued or being computed."""
     return ReportRefresh.objects.filter(study=study, kind=kind, leased_until__gt=clock()).exists()
-
-
-def _send(pk: int, task: str, *args: Any) -> None:
-    try:
-        send(task, *args)
-    except Exception:
-        ReportRefresh.objects.filter(pk=pk, holder="").update(leased_until=None)
-        raise
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Field, Model, QuerySet
@@ -59,9 +60,12 @@ def _planned_once() -> Any:
 
 
 def prepared_cursor() -> CursorWrapper:
-    """Return a cursor whose statements PostgreSQL parses and plans once per connection (prepare_threshold 0)."""
+    """Return a cursor whose statements PostgreSQL parses and plans once per connection (prepare_threshold 0).
+
+    Behind a pooler of transactions there is no such connection, and each statement is planned when it is run.
+    """
     cursor: CursorWrapper = connection.cursor()
-    if connection.vendor == "postgresql":
+    if connection.vendor == "postgresql" and settings.DATABASE_POOLER != "transaction":
         cursor.cursor = _planned_once()(connection.connection)
     return cursor
 

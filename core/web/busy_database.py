@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.log import log_response
 from django.utils.translation import gettext as _
 
+from core.db.full_disk import is_full, sqlstate
 from core.web import api_errors
 from core.web.api_errors import for_program, told
 from core.web.notices import asks_for_part, notice
@@ -37,12 +38,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def without_database(request: HttpRequest, exception: BaseException | None) -> HttpResponse | None:
     """Return the response and log one line without a traceback; return None if the error is a different one."""
-    if not isinstance(exception, OperationalError | InterfaceError):
+    full = is_full(exception)
+    if not full and not isinstance(exception, OperationalError | InterfaceError):
         return None
-    away = is_away()
-    if not away and "locked" not in str(exception):
+    # PostgreSQL's class 53 is a want of memory, connections or space.
+    away = not full and (is_away() or sqlstate(exception).startswith("53"))
+    if not full and not away and "locked" not in str(exception):
         return None
-    response = _answer(request, away=away)
+    response = _answer(request, away=away, full=full)
     reason = str(exception).strip().partition("\n")[0]
     log_response("No database (%s): %s", reason, request.path, response=response, request=request)
     return response
@@ -54,13 +57,17 @@ def is_away() -> bool:
     return held is None or bool(getattr(held, "closed", False))
 
 
-def _answer(request: HttpRequest, *, away: bool) -> HttpResponse:
+def _answer(request: HttpRequest, *, away: bool, full: bool) -> HttpResponse:
     headers = {"Retry-After": str(SECONDS), "Cache-Control": "no-store"}
     if not for_program(request) and not asks_for_part(request):
-        return HttpResponse(render_to_string("503.html", {"away": away}), status=503, headers=headers)
+        return HttpResponse(render_to_string("503.html", {"away": away, "full": full}), status=503, headers=headers)
     sentence = (
         _("The database is not responding at the moment. Send this again in a minute.")
         if away
+        else _(
+            "The server has no space left, so nothing was saved. Send this again when its administrator has made room."
+        )
+        if full
         else _("The database is busy loading a large table. Send this again in a minute.")
     )
     if for_program(request):

@@ -20,7 +20,8 @@ A judge's queue has a transport that builds requests and reads replies. A chat's
 of the client; the transports for embeddings and log-probabilities stand between the engine and the client.
 
 What limits calls stands beside this chain, not in it: `WorkerBudget` (what a worker has reserved of the run's budget),
-`EndpointRateLimit` (one row for each endpoint), `Slots` (calls at once in a process). `WriteAheadLog` keeps each reply in
-a file until the queue has stored it; `recovery` stores what killed workers left there. Leases say which worker holds which
-item and expire by themselves. Nothing is billed twice, no reply is lost or stored twice, and no budget is exceeded.
+`EndpointRateLimit` (one row for each endpoint), `Slots` (a worker's part of an endpoint's calls at once, in rows).
+`WriteAheadLog` keeps each reply in a file until the queue has stored it; `recovery` stores what killed workers left
+there. Leases say which worker holds which item and expire by themselves. Nothing is billed twice, no reply is lost or
+stored twice, and no budget is exceeded.
 """

@@ -5,6 +5,7 @@ slow or failing call delays no other; what has finished is handed out at once.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, cast
@@ -130,6 +131,65 @@ class Traffic:
     asked: bool = False
 
 
+class CallSlots:
+    """A semaphore of one event loop whose `limit` can change; calls under way beyond a lowered one come to their end.
+
+    `most_in_use` and `has_waited` say what was needed since somebody last reset them.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self.in_use = self.most_in_use = 0
+        self.has_waited = False
+        self._line: deque[tuple[asyncio.Future[bool], object]] = deque()
+
+    async def acquire(self, owner: object = None) -> bool:
+        """Wait for a slot; return False without one if the waiting calls of `owner` were dismissed."""
+        if self.in_use < self.limit and not self._line:
+            self._take()
+            return True
+        self.has_waited = True
+        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._line.append((place, owner))
+        try:
+            return await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled() and place.result():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        self.in_use -= 1
+        self._wake()
+
+    def set_limit(self, limit: int) -> None:
+        self.limit = limit
+        self._wake()
+
+    def dismiss(self, owner: object) -> None:
+        """Let the waiting calls of `owner` go without a slot."""
+        for place, whose in self._line:
+            if whose is owner and not place.done():
+                place.set_result(False)
+
+    def _take(self) -> None:
+        self.in_use += 1
+        self.most_in_use = max(self.most_in_use, self.in_use)
+
+    def _wake(self) -> None:
+        while self._line and (self.in_use < self.limit or self._line[0][0].done()):
+            place, _owner = self._line.popleft()
+            if not place.done():
+                self._take()
+                place.set_result(True)
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *_raised: object) -> None:
+        self.release()
+
+
 class Engine(Generic[K, R]):
     """Takes calls with `submit` and returns their outcomes with `finished`. Lives in one event loop.
 
@@ -156,13 +216,13 @@ class Engine(Generic[K, R]):
         rate_limit: RateLimit | None = None,
         log: ReplyLog[K, R] | None = None,
         proven: bool = False,
-        slots: asyncio.Semaphore | None = None,
+        slots: CallSlots | None = None,
     ) -> None:
         self.concurrency = concurrency
         self._proven, self._heard = proven, False
         self._under_way = self._doubts = 0
         self.ahead: int | None = None
-        self._slots = slots or asyncio.Semaphore(concurrency)
+        self._slots = slots or CallSlots(concurrency)
         self._sent = self._unstored = 0
         self._budget = budget
         self._retry = retry
@@ -219,6 +279,7 @@ class Engine(Generic[K, R]):
         self.stopped = self.stopped or reason
         self._stopping.set()
         self._settled.set()
+        self._slots.dismiss(self)
 
     async def finished(self, within: float) -> list[Outcome[K, R]]:
         """Return everything that has finished, after waiting at most `within` seconds for the first.
@@ -259,7 +320,9 @@ class Engine(Generic[K, R]):
         deadline = self._clock() + self._retry.call_seconds
         tries = throttled = 0
         while True:
-            async with self._slots:
+            if self.stopped or not await self._slots.acquire(self):
+                return Withheld(call.key, self.stopped)
+            try:
                 await self._wait_for_proof()
                 if not self.stopped:
                     await self._wait_in_line(call.reserve)
@@ -273,6 +336,8 @@ class Engine(Generic[K, R]):
                     tried = await self._try(call, tries)
                 finally:
                     self._sent -= 1
+            finally:
+                self._slots.release()
             if isinstance(tried, Answered):
                 return tried
             error = tried.error

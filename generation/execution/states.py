@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from django.db import InterfaceError, OperationalError
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.models import QuerySet
 
 from accounts.models import Event, User
 from core.background import send, send_after_commit
 from core.clock import Clock
+from core.db.full_disk import is_full
 from core.errors import UserError
 from core.messages.message import cut, stored
 from generation.execution.leases import WAITING, live_leases, release_dead
 from generation.execution.recovery import Store, each_alone, store_all_logged, store_logged
-from generation.execution.write_ahead_log import LogUnusable
-from generation.llm.protocol.messages import FAULT
+from generation.execution.write_ahead_log import LogFull, LogUnusable, log_has_room
+from generation.llm.protocol.messages import DATABASE_FULL, DISK_FULL, FAULT
 from generation.llm.protocol.prices import Ceiling
 from generation.run_fields import AnyRun
 
@@ -72,7 +74,7 @@ class RunKind(Generic[Run]):
 
     def hand_over(self, run: Run) -> None:
         """Hand the run to a worker once the present transaction is committed."""
-        send_after_commit(self.task, run.pk)
+        send_after_commit(self.task, run.pk, kept=False)
 
     def recover(self, run: Run, clock: Clock) -> None:
         """Store the logged replies of dead workers, then release their items and budget. Raises LogUnusable.
@@ -116,17 +118,28 @@ class RunKind(Generic[Run]):
         """Release what dead workers held, store their replies, and send running runs on which nobody works to a worker.
 
         Expired leases are released, as is everything of a worker that ended on this machine. Replies are also stored of
-        runs that nobody will resume, because they are paid for. `unleased` runs are sent whoever holds their items.
+        runs that nobody will resume, because they are paid for. `unleased` runs are sent whoever holds their items. Runs
+        that a full disk has paused go on where this machine has room.
         """
         items: Any = self.runs._meta.get_field("items").related_model
         items._default_manager.filter(status=WAITING, leased_until__lt=clock()).update(leased_until=None, leased_by="")
         store_all_logged(self.runs, self.store_replies)
 
+        room = log_has_room()
+        full = self.runs._default_manager.filter(
+            status=Status.PAUSED, message_json__code__in=[DISK_FULL.code, DATABASE_FULL.code]
+        )
+        if room:
+            each_alone(full.order_by("pk"), lambda run: self.start(run, clock=clock))
+
         def send_on(run: Run) -> None:
             release_dead(run, clock)
             if self.finish_if_done(run, clock=clock) or self.prepares(run, clock):
                 return
-            if unleased(run) or not live_leases(run, clock).exists():
+            if not room:
+                with stopping_at_faults(run, clock=clock):
+                    check_room()
+            elif unleased(run) or not live_leases(run, clock).exists():
                 send(self.task, run.pk)
 
         each_alone(self.runs._default_manager.filter(status=Status.RUNNING).order_by("pk"), send_on)
@@ -151,17 +164,36 @@ def fail_run(run: AnyRun, message: str, *, clock: Clock) -> None:
 def stopping_at_faults(run: AnyRun, *, clock: Clock) -> Iterator[None]:
     """Let a fault on this side fail the run, which would otherwise be started again and again, at a cost.
 
-    A fault of the program is raised as well. A database that is unavailable or busy comes back, and the run continues.
+    A fault of the program is raised as well. A database that is unavailable or busy comes back, and the run continues. A
+    full disk pauses the run, which the sweep resumes.
     """
     try:
         yield
+    except LogFull as error:
+        pause_run(run, error.message, clock=clock)
     except LogUnusable as error:
         fail_run(run, str(error), clock=clock)
-    except (OperationalError, InterfaceError):
-        raise
+    except (OperationalError, InterfaceError) as error:
+        if not is_full(error) or not _paused_for_space(run, clock):
+            raise
     except Exception as error:
         fail_run(run, FAULT(kind=type(error).__name__, words=cut(str(error), LONGEST_FAULT)), clock=clock)
         raise
+
+
+def check_room() -> None:
+    """Raises LogFull where replies could not be kept."""
+    if not log_has_room():
+        raise LogFull(DISK_FULL(folder=settings.JOURNAL_DIR))
+
+
+def _paused_for_space(run: AnyRun, clock: Clock) -> bool:
+    """Whether the reason could be stored; where even that has no room, the run is left to the sweep."""
+    try:
+        pause_run(run, DATABASE_FULL(), clock=clock)
+    except DatabaseError:
+        return False
+    return True
 
 
 def raise_budget(run: AnyRun, ceiling: Ceiling, *, user: User | None = None) -> None:

@@ -21,7 +21,7 @@ from generation.execution.budget import Counting, WorkerBudget
 from generation.execution.engine import Answered, Failed, Outcome, Retried, Retry, Traffic, Withheld
 from generation.execution.leases import RUNNING, WAITING, lease_items, release, renew
 from generation.execution.throttling import Throttling
-from generation.execution.write_ahead_log import LoggedReply, LogUnusable, WriteAheadLog
+from generation.execution.write_ahead_log import LogFull, LoggedReply, LogUnusable, WriteAheadLog
 from generation.llm.errors import TooLong
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import NOTHING, Ceiling, Spend
@@ -63,7 +63,9 @@ class InFlightCall(Generic[Item]):
 
 
 class WorkQueue(ABC, Generic[Item, C]):
-    """`gave_up` says why continuing makes no sense. `withheld` is the maximum cost of a call that the engine withheld.
+    """`gave_up` says why continuing makes no sense, and `disk_full` why it makes none at present.
+
+    `withheld` is the maximum cost of a call that the engine withheld.
 
     `outdated`: the endpoint's terms have changed, so another queue must continue; a queue also stops when one of those
     `beside` it, in this process, is outdated. `proven`: calls like these have been answered before. `error_column` is
@@ -91,7 +93,7 @@ class WorkQueue(ABC, Generic[Item, C]):
         self.failing: list[int] = []
         self.answered = 0
         self.withheld = NOTHING
-        self.gave_up = ""
+        self.gave_up = self.disk_full = ""
         self.outdated = self.proven = False
         self.beside: Sequence[WorkQueue[Any, Any]] = ()
 
@@ -211,7 +213,9 @@ class WorkQueue(ABC, Generic[Item, C]):
         try:
             self.log.append(LoggedReply.of(key, reply, self.price(reply), self.in_flight[key].request_hash))
         except LogUnusable as error:
-            self._give_up(str(error))
+            self._give_up(error.message)
+            if isinstance(error, LogFull):
+                self.disk_full = error.message
 
     def stored(self, keys: Collection[int]) -> None:
         self.log.stored(keys)

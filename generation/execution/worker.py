@@ -14,24 +14,25 @@ from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
 
+from core.background import send
 from core.clock import Clock
 from core.messages.message import Wording, sentences
+from core.workers.leaving import leaving
 from generation.endpoints.clients import pace_of
 from generation.execution.budget import has_reservations
+from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
 from generation.execution.leases import WAITING
 from generation.execution.rate_limit import EndpointRateLimit
-from generation.execution.states import RunKind, fail_run, pause_run, stopping_at_faults
+from generation.execution.states import RunKind, check_room, fail_run, pause_run, stopping_at_faults
 from generation.execution.work_queue import WorkQueue
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import OVER_BUDGET
 from generation.llm.protocol.prices import Budget
 from generation.llm.requests import Chat, Reply
-from generation.models import Endpoint, LanguageModel
+from generation.models import LanguageModel
 from generation.run_fields import AnyRun
 
-CONCURRENCY = 8
-"""Calls at once if neither the run nor an endpoint says how many."""
 LOOK_SECONDS = 0.5
 """The interval at which a worker checks whether the run continues; calls that are not sent by then are not sent."""
 RENEW_SECONDS = 20.0
@@ -72,25 +73,6 @@ class WorkerOptions:
 
 
 DEFAULT_OPTIONS = WorkerOptions()
-
-
-class Slots:
-    """How many calls a run may have under way at each endpoint, no matter which of its workers makes them.
-
-    `asked` is the number that was asked for; an endpoint's own limit is never exceeded.
-    """
-
-    def __init__(self, asked: int | None = None) -> None:
-        self._asked = asked
-        self._semaphores: dict[int, asyncio.Semaphore] = {}
-
-    def number(self, endpoint: Endpoint | None) -> int:
-        if endpoint is None:
-            return self._asked or CONCURRENCY
-        return min(self._asked or endpoint.max_concurrent, endpoint.max_concurrent)
-
-    def of(self, endpoint: Endpoint) -> asyncio.Semaphore:
-        return self._semaphores.setdefault(endpoint.pk, asyncio.Semaphore(self.number(endpoint)))
 
 
 class Worker:
@@ -151,10 +133,11 @@ class Worker:
             now = time.monotonic()
             if now - looked_at >= LOOK_SECONDS:
                 looked_at = now
-                if not await sync_to_async(self._look)() or now > self._ends_at:
+                if not await sync_to_async(self._look)() or now > self._ends_at or leaving.is_set():
                     engine.stop()
                 else:
                     engine.goes_on()
+                self._slots.apply()
             if now - renewed_at >= RENEW_SECONDS:
                 renewed_at = now
                 await sync_to_async(queue.renew)()
@@ -172,7 +155,11 @@ class Worker:
                 return
             elif not more:
                 await sync_to_async(queue.settle_failures)()
-                if queue.gave_up or not (options.wait and await sync_to_async(queue.others_are_busy)()):
+                if (
+                    queue.gave_up
+                    or leaving.is_set()
+                    or not (options.wait and await sync_to_async(queue.others_are_busy)())
+                ):
                     return
                 await asyncio.sleep(LOOK_SECONDS)
                 more = True
@@ -180,6 +167,7 @@ class Worker:
     def _look(self) -> bool:
         """Whether to continue; also report what the calls are doing."""
         self._options.watch()
+        self._slots.look()
         running = self.queue.still_running() and not self._options.interrupted()
         self.queue.report(self._engine.traffic)
         return running
@@ -227,7 +215,7 @@ class Worker:
         """Whether other workers may release budget; without `wait`, only the other workers of this process count."""
         queue = self.queue
         here = "" if self._options.wait else queue.worker.rpartition(":")[0] + ":"
-        goes_on = time.monotonic() < self._ends_at and not self._options.interrupted()
+        goes_on = time.monotonic() < self._ends_at and not self._options.interrupted() and not leaving.is_set()
         return goes_on and queue.still_running() and queue.budget.others_hold(here)
 
 
@@ -264,10 +252,12 @@ def work_through(
     if run.status == AnyRun.Status.RUNNING:
         with stopping_at_faults(run, clock=clock):
             kind.recover(run, clock)
+            check_room()
             if begin():
                 while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
                     pass
-            kind.finish_if_done(run, clock=clock)
+            if not kind.finish_if_done(run, clock=clock) and leaving.is_set() and run.status == AnyRun.Status.RUNNING:
+                send(kind.task, run.pk)  # Another worker goes on at once; the sweep would see to it within a minute.
     run.refresh_from_db()
 
 
@@ -284,19 +274,23 @@ async def _work(
     if problems and not queues:
         await sync_to_async(fail_run)(run, _joined(problems), clock=clock)
         return False
-    slots = Slots(options.concurrency or run.manifest.get("settings", {}).get("concurrency"))
+    slots = Slots(options.concurrency or run.manifest.get("settings", {}).get("concurrency"), clock)
     workers = [Worker(queue, options, slots) for queue in queues]
     for queue in queues:
         queue.beside = queues
-    await run_workers(workers)
+    try:
+        await run_workers(workers)
+    finally:
+        await sync_to_async(slots.release)()
     problems += [queue.gave_up for queue in queues if queue.gave_up]
     stopped = [worker.queue for worker in workers if worker.out_of_budget]
-    has_room = await sync_to_async(_stop)(run, problems, stopped, options, clock, interrupted)
+    has_room = await sync_to_async(_stop)(run, queues, problems, stopped, options, clock, interrupted)
     return has_room or (any(queue.outdated for queue in queues) and run.status == AnyRun.Status.RUNNING)
 
 
 def _stop(
     run: AnyRun,
+    queues: Sequence[WorkQueue[Any, Any]],
     problems: Sequence[str],
     out_of_budget: Sequence[WorkQueue[Any, Any]],
     options: WorkerOptions,
@@ -311,6 +305,8 @@ def _stop(
     has_room = False
     if run.status != AnyRun.Status.RUNNING:
         pass
+    elif full := next((queue.disk_full for queue in queues if queue.disk_full), ""):
+        pause_run(run, full, clock=clock)
     elif problems:
         fail_run(run, _joined(problems), clock=clock)
     elif options.interrupted():

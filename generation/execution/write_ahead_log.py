@@ -17,9 +17,10 @@ from pathlib import Path
 
 from django.conf import settings
 
+from core.db.full_disk import database_folder, has_room, is_full
 from core.errors import UserError
 from generation.execution.leases import ended_here
-from generation.llm.protocol.messages import JOURNAL_FAILED
+from generation.llm.protocol.messages import DISK_FULL, JOURNAL_FAILED
 from generation.llm.requests import Reply
 
 LINES_A_FILE = 500
@@ -31,6 +32,15 @@ TYPES: dict[object, type | tuple[type, ...]] = {int: int, str: str, float: (int,
 
 class LogUnusable(UserError):
     """The files cannot be written or read; the sentence says where and what to do."""
+
+
+class LogFull(LogUnusable):
+    """The disk is full; the run goes on by itself once there is space."""
+
+
+def log_has_room() -> bool:
+    """Whether the disk of the files has room, and that of SQLite's file."""
+    return has_room(_folder(), database_folder())
 
 
 @dataclass(frozen=True)
@@ -222,4 +232,6 @@ def _folder() -> Path:
 
 
 def _failed(error: OSError) -> LogUnusable:
+    if is_full(error):
+        return LogFull(DISK_FULL(folder=_folder()))
     return LogUnusable(JOURNAL_FAILED(folder=_folder(), words=error.strerror or error))

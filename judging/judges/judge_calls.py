@@ -1,12 +1,11 @@
 """A question to a judge as a call, and what every transport of such calls does."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from generation.endpoints.clients import NoEndpoint
-from generation.execution.engine import Traffic
+from generation.execution.engine import CallSlots, Traffic
 from generation.execution.work_queue import InFlightCall
 from generation.execution.worker import ChatMaker
 from generation.llm.protocol.prices import Prices
@@ -18,7 +17,7 @@ from judging.methods.pairs import base as pairs
 from judging.methods.parsing import Unscored, Verdict
 from judging.models import Judge, PlannedItem
 
-SlotsOf = Callable[[Endpoint], asyncio.Semaphore]
+SlotsOf = Callable[[Endpoint], CallSlots]
 
 
 @dataclass(kw_only=True)

@@ -14,9 +14,10 @@ from django.utils import timezone
 from core.messages.message import cut, from_json, to_json
 from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, prices_of, served_name
 from generation.endpoints.grants import read_grants
+from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import Traffic
 from generation.execution.rate_limit import EndpointRateLimit
-from generation.execution.worker import LOOK_SECONDS, ChatMaker, Slots
+from generation.execution.worker import LOOK_SECONDS, ChatMaker
 from generation.llm.errors import ChatError, Refused, ServerFailed
 from generation.llm.protocol.prices import Prices, Spend
 from generation.llm.requests import Chat, Message, Reply, Request

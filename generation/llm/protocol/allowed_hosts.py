@@ -22,7 +22,7 @@ MOST_PORT = 65_535
 LEAST_PREFIX = {4: 8, 6: 16}
 """The shortest prefix of a listed network by IP version, so that a typing error does not open everything."""
 ALL_WORKSPACES = "all"
-OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "DJANGO_")
+OWN_VARIABLES = ("PLUMBLINE_", "DATABASE_URL", "REDIS_URL", "CELERY_", "SENTRY_DSN", "DJANGO_")
 """Prefixes of variables that hold this program's own secrets and are never an endpoint's key."""
 
 SERVER_URL = re.compile(

@@ -135,6 +135,12 @@ JOURNAL_FAILED = Wording(
     "The folder %(folder)s, where replies are kept until they are stored, cannot be used (%(words)s); make it "
     "writable or free space, and resume.",
 )
+DISK_FULL = Wording(
+    "call.disk_full", "The disk of the folder %(folder)s is full. The run continues by itself once there is space."
+)
+DATABASE_FULL = Wording(
+    "call.database_full", "The disk of the database is full. The run continues by itself once there is space."
+)
 FAULT = Wording(
     "call.fault",
     "Plumbline itself failed (%(kind)s: %(words)s). The worker's log has the details. Report the fault, or "

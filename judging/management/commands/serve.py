@@ -22,7 +22,7 @@ QUICK_SECONDS = 20.0
 
 
 class Command(BaseCommand):
-    help = "Run the Plumbline web server and a worker for each queue, with the scheduler, until Ctrl+C."
+    help = "Run the Plumbline web server and a worker for each queue, until Ctrl+C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -75,13 +75,12 @@ def _workers() -> dict[str, list[str]]:
 
 
 def _worker(queue: str, threads: int) -> list[str]:
-    beat = ["--beat", "--schedule", str(settings.DATA_DIR / "beat-schedule")] if queue == settings.SWEEPS else []
     return [
         # A warning about running as root is no news to whoever serves a demonstration from a container.
         *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "-Q", queue),
         *("-n", f"{queue}@%h", "--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"),
         # Workers on one machine have nothing to tell each other, and each message would be a file.
-        *("--without-gossip", "--without-mingle", "--without-heartbeat", *beat),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
 
 

@@ -176,7 +176,7 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
                 messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
     elif action == "run":
         try:
-            send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk)
+            send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk, kept=False)
             messages.success(request, gettext("A round has started."))
         except WatchRefused as error:
             messages.warning(request, str(error))

@@ -20,6 +20,7 @@ from calibration.report_store.refreshes import PAUSE, computing, pause_after, re
 from calibration.reports.agreement import AGREEMENT, agreement_report, agreement_settings
 from calibration.reports.judges import JUDGES, judges_settings
 from calibration.reports.registry import report_of
+from core.models import RequestedTask
 from judging.comparison.judge_against_people import KIND
 from judging.tasks import compare
 from tests.calibration.answered_studies import answered_study
@@ -43,17 +44,12 @@ def lead(study):
 
 
 @pytest.fixture
-def sent(monkeypatch, django_capture_on_commit_callbacks):
+def sent(monkeypatch):
     """The reports of large studies that were queued, as the arguments of their task."""
     found = []
     monkeypatch.setitem(AGREEMENT.__dict__, "slow_from", 10)
-    monkeypatch.setattr(refreshes, "send", lambda task, *given: found.append((task, *given)))
-    with django_capture_on_commit_callbacks(execute=False) as callbacks:
-        original = refreshes.transaction.on_commit
-        monkeypatch.setattr(refreshes.transaction, "on_commit", lambda act: act())
-        yield found
-        monkeypatch.setattr(refreshes.transaction, "on_commit", original)
-    assert callbacks == []
+    monkeypatch.setattr(refreshes, "send_after_commit", lambda task, *given: found.append((task, *given)))
+    return found
 
 
 def address(study):
@@ -203,15 +199,11 @@ def test_a_report_that_cannot_be_computed_says_so_and_does_not_poll(study, lead,
     assert "The last attempt to compute it failed" in page and WAITING.findall(page) == []
 
 
-def test_a_broker_that_is_down_leaves_no_lease(study, monkeypatch):
-    def down(*_given):
-        raise OSError("no broker")
-
-    monkeypatch.setattr(refreshes, "send", down)
-    monkeypatch.setattr(refreshes.transaction, "on_commit", lambda act: act())
-    with pytest.raises(OSError, match="no broker"):
-        refresh(study, "agreement", {}, "calibration.build_report")
-    assert ReportRefresh.objects.get().leased_until is None
+def test_what_is_asked_while_the_broker_is_away_is_kept_until_it_can_be_sent(study, monkeypatch):
+    monkeypatch.setattr("core.background.send", lambda *_given, **_key: False)
+    assert refresh(study, "agreement", {}, "calibration.build_report", "agreement", {}).under_way
+    kept = RequestedTask.objects.get()
+    assert (kept.task, kept.arguments) == ("calibration.build_report", [study.pk, "agreement", {}])
 
 
 def test_a_report_of_another_shape_or_other_settings_is_never_shown(study, lead, sent, monkeypatch):

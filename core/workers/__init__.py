@@ -1,0 +1,1 @@
+"""What keeps workers running: requested work in rows, heartbeats, the schedule, and recycling by memory."""
