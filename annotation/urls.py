@@ -5,7 +5,7 @@ from annotation.web.monitoring import attention, dashboard, rater as rater_pages
 from annotation.web.rating import answering, open_task, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import known_answers, pages as study_pages, previews, self_naming
+from annotation.web.study import imports, known_answers, pages as study_pages, previews, self_naming
 
 app_name = "annotation"
 urlpatterns = [
@@ -33,6 +33,9 @@ urlpatterns = [
     path("done/<slug:slug>/appeal/", joining.appeal_pause, name="appeal"),
     path("done/<slug:slug>/other-browser/", other_browsers.other_browser, name="other_browser"),
     path("join/<str:token>/", joining.join_study, name="join"),
+    # imports/
+    path("imports/", imports.imports, name="imports"),
+    path("imports/<int:pk>/undo/", imports.undo, name="undo_import"),
     # studies/
     path("studies/", dashboard.studies, name="studies"),
     path("studies/new/", study_pages.new_study, name="new_study"),

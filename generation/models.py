@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from core.db.public_ids import new_public_id
 from core.messages.localized import localized
 from generation.run_fields import AnyRun, AnyShare
@@ -33,6 +33,34 @@ class Benchmark(models.Model):
     @property
     def name(self) -> str:
         return localized(self.names) or self.slug
+
+
+class Import(models.Model):
+    """A load of a file or of a published layout: who, when, what, and which rows it created, so that it can be undone.
+
+    `created` holds ids as ranges, {model label: [[first, last], ...]}; `former` what rows that were there had before
+    they were completed, [{"model", "ids", "fields"}, ...]. `about` names the study or benchmark, which may be gone.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="imports")
+    command = models.CharField(max_length=50)
+    actor = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    made_by = models.CharField(max_length=150, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+    file = models.CharField(max_length=300)
+    sha256 = models.CharField(max_length=64, blank=True)
+    about = models.CharField(max_length=100)
+    counts = models.JSONField(default=dict)
+    created = models.JSONField(default=dict)
+    former = models.JSONField(default=list)
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ["-at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.command} {self.file}"
 
 
 class Category(models.Model):

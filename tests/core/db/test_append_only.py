@@ -105,8 +105,7 @@ def test_the_door_closes_with_its_block_and_after_a_failure(record):
             LateChange.objects.all().delete()
         refused("DELETE FROM annotation_score")
     with pytest.raises(ZeroDivisionError), removing(an_event()):
-        Score.objects.all().delete()
-        raise ZeroDivisionError
+        raise ZeroDivisionError(Score.objects.all().delete())
     refused("DELETE FROM annotation_score")
     assert Score.objects.count() == 1
     assert Event.objects.filter(verb="removed for the test").count() == 2
