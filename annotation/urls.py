@@ -2,7 +2,7 @@ from django.urls import path
 
 from annotation.recruitment import other_browsers
 from annotation.web.monitoring import attention, dashboard, rater as rater_pages, tasks as task_pages
-from annotation.web.rating import answering, open_task, own_page
+from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
 from annotation.web.study import imports, known_answers, pages as study_pages, previews, self_naming
@@ -32,6 +32,11 @@ urlpatterns = [
     path("done/<slug:slug>/", own_page.done, name="done"),
     path("done/<slug:slug>/appeal/", joining.appeal_pause, name="appeal"),
     path("done/<slug:slug>/other-browser/", other_browsers.other_browser, name="other_browser"),
+    path("done/<slug:slug>/data/", own_data.rater_data, name="rater_data"),
+    path("done/<slug:slug>/erase/", own_data.erase_own, name="erase_own"),
+    # account/
+    path("account/data/", own_data.account_data, name="account_data"),
+    path("account/erase/", own_data.erase_own_account, name="erase_own_account"),
     path("join/<str:token>/", joining.join_study, name="join"),
     # imports/
     path("imports/", imports.imports, name="imports"),

@@ -154,7 +154,10 @@ def _answers_to_completed(found: Import, created: Ids) -> Counter[str]:
     """Answers given since to rows whose text this import added: they are about that text."""
     answers: Counter[str] = Counter()
     own = created.get(Assignment, set())
-    names = {"generation.Response": "task__response_{}__in", "generation.Instruction": "task__response_{}__instruction__in"}
+    names = {
+        "generation.Response": "task__response_{}__in",
+        "generation.Instruction": "task__response_{}__instruction__in",
+    }
     for group in found.former:
         if group["model"] in names:
             ids = list(ids_in(group["ids"]))

@@ -66,6 +66,10 @@ def verb_words() -> dict[str, str]:
         "pause_rater": _("paused a rater"),
         "resume_rater": _("resumed a rater"),
         "erase_identity": _("erased a rater's identity"),
+        "erase_person": _("erased all personal data of a rater"),
+        "export_own_data": _("downloaded their own data"),
+        "read_identities": _("opened the list of raters with their identities"),
+        "export_study": _("downloaded an export"),
         "loaded": _("imported data"),
         "fit refused": _("a fit of weights was refused"),
     }

@@ -43,7 +43,11 @@ class Command(BaseCommand):
             plan = plan_undo(found)
             if plan.dependents:
                 raise CommandError(dependents_in_words(plan))
-        words = (("Removed", "Would remove"), ("Kept, because others use them", "Would keep"), ("Emptied", "Would empty"))
+        words = (
+            ("Removed", "Would remove"),
+            ("Kept, because others use them", "Would keep"),
+            ("Emptied", "Would empty"),
+        )
         for (done, would), counts in zip(words, (plan.removed, plan.kept, plan.restored), strict=True):
             for label, count in counts.items():
                 self.stdout.write(f"{done if really else would}: {count:,} {noun_of(label)}")
