@@ -5,7 +5,7 @@ from annotation.web.monitoring import attention, dashboard, rater as rater_pages
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import imports, known_answers, pages as study_pages, previews, self_naming
+from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming
 
 app_name = "annotation"
 urlpatterns = [
@@ -68,6 +68,8 @@ urlpatterns = [
     path("studies/<slug:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("studies/<slug:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path("studies/<slug:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
+    path("studies/<slug:slug>/delete/", deletion.delete_study, name="delete_study"),
+    path("workspaces/<slug:slug>/delete/", deletion.delete_workspace, name="delete_workspace"),
     path("studies/<slug:slug>/history/", study_pages.history, name="history"),
     path("studies/<slug:slug>/rate/", answering.start, name="start"),
     path("studies/<slug:slug>/guideline/", own_page.guideline, name="guideline"),

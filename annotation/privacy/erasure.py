@@ -123,7 +123,7 @@ def _erase_rater(rater: Rater) -> Counter[str]:
         changed = rater.label != name or rater.user_id is not None
         Rater.objects.filter(pk=rater.pk).update(user=None, label=name, pseudonym=name)
         if changed and rater.study is not None:
-            rater.study.reports.all().delete()  # type: ignore[attr-defined]  # of calibration; they may hold the label
+            rater.study.reports.all().delete()  # of calibration; they may hold the label
     return counts
 
 
