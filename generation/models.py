@@ -1,7 +1,10 @@
 """What is evaluated: benchmarks, their instructions, the models, and what the models answered."""
 
+from datetime import datetime
+from decimal import Decimal
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
@@ -209,6 +212,16 @@ class EndpointGrant(models.Model):
         return f"{self.address or self.served_name} {self.variable}".strip()
 
 
+class SpendingLimit(models.Model):
+    """What the runs of a workspace may spend in a calendar month, in the currency of the endpoints' prices."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, related_name="spending_limit")
+    money = models.DecimalField(max_digits=12, decimal_places=6)
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id}: {self.money}"
+
+
 class EndpointTurn(models.Model):
     """From when on an endpoint may be called next; workers take turns of its limits by moving it on."""
 
@@ -253,12 +266,24 @@ class GenerationRun(AnyRun):
             models.UniqueConstraint(fields=["benchmark", "name"], name="one_generation_run_per_benchmark_and_name")
         ]
 
+    workspace_path = "benchmark__workspace"
+
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.name}"
 
     @property
     def workspace_id(self) -> int:
         return self.benchmark.workspace_id
+
+    @classmethod
+    def spent_since(cls, workspace: int, since: datetime) -> Decimal:
+        costs = (
+            model._default_manager.filter(run__benchmark__workspace=workspace, created_at__gte=since)
+            .order_by()
+            .aggregate(n=Sum("cost"))["n"]
+            for model in (Response, SurplusReply)
+        )
+        return sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
 class GenerationShare(AnyShare):
