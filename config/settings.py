@@ -157,6 +157,14 @@ SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minim
 CELERY_BEAT_SCHEDULE = {
     "sweep-judge-runs": {"task": "judging.sweep", "schedule": SWEEP_SECONDS},
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
+    "retain": {"task": "annotation.retain", "schedule": 3600},
+}
+# Days for which each kind is kept; 0 keeps it for ever.
+RETAIN_DAYS = {
+    "texts": environment.integer("PLUMBLINE_RETAIN_TEXTS_DAYS", default=0),
+    "participants": environment.integer("PLUMBLINE_RETAIN_PARTICIPANTS_DAYS", default=0),
+    "sign_ins": environment.integer("PLUMBLINE_RETAIN_SIGN_INS_DAYS", default=0),
+    "drafts": environment.integer("PLUMBLINE_RETAIN_DRAFTS_DAYS", default=0),
 }
 
 AUTH_USER_MODEL = "accounts.User"
