@@ -7,6 +7,7 @@ of the limit's row, so that all workers of all runs together stay within it.
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Sum
 
@@ -97,8 +98,8 @@ def may_continue(run: AnyRun, clock: Clock) -> bool:
 
 
 def _reserved(kind: type[AnyRun], workspace: int, now: datetime) -> Decimal:
-    shares = kind._meta.get_field("shares").related_model
-    live = shares._default_manager.filter(leased_until__gte=now, **{f"run__{kind.workspace_path}": workspace})  # type: ignore[union-attr]
+    shares: Any = kind.shares.rel.related_model
+    live = shares._default_manager.filter(leased_until__gte=now, **{f"run__{kind.workspace_path}": workspace})
     return live.aggregate(n=Sum("money"))["n"] or Decimal(0)
 
 

@@ -135,8 +135,9 @@ def test_workers_of_several_runs_at_once_reserve_no_more_than_the_limit():
         while True:
             try:
                 return reserve(runs[number], f"{number}.{turn}", spend("0.09"), at(), spent_of)[1].money
-            except OperationalError as error:  # SQLite in memory does not wait for its turn
-                assert "locked" in str(error)
+            except OperationalError:  # SQLite in memory does not wait for its turn
+                if connection.vendor == "postgresql":
+                    raise
 
     def work(number):
         try:
