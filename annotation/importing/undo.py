@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Event, User, Workspace
 from annotation.models import Assignment, DeskTally, Task
+from annotation.studies.nouns import in_words
 from core.clock import Clock
 from core.db.append_only import removing
 from core.db.created_rows import ids_in
@@ -106,16 +107,11 @@ def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
 
 
 def dependents_in_words(plan: UndoPlan) -> str:
-    told = _(", ").join(f"{count:,} × {noun_of(label)}" for label, count in sorted(plan.dependents.items()))
+    told = _(", ").join(f"{count:,} {noun}" for noun, count in in_words(plan.dependents))
     return _(
         "This import cannot be undone, because answers or other data depend on it by now: %(what)s. Undo later imports "
         "first, or delete the studies and runs that use it."
     ) % {"what": told}
-
-
-def noun_of(label: str) -> str:
-    """The name of a model's rows, such as "scores"."""
-    return str(apps.get_model(label)._meta.verbose_name_plural)
 
 
 def _outside(model: type[Model], ids: set[int], created: Ids) -> Iterator[tuple[type[Model], dict[int, int]]]:

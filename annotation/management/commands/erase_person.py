@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from annotation.importing.undo import noun_of
 from annotation.models import Rater
 from annotation.privacy.erasure import erase_account, erase_rater, what_account_loses
+from annotation.studies.nouns import in_words
 from core.errors import UserError
 
 
@@ -30,8 +30,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no {'rater' if options['rater'] else 'account'} {name!r}.")
         if not options["yes"]:
             lost = what_account_loses(person) if isinstance(person, User) else {}
-            for label, count in lost.items():
-                self.stdout.write(f"Would delete: {count:,} {noun_of(label)}")
+            for noun, count in in_words(lost):
+                self.stdout.write(f"Would delete: {count:,} {noun}")
             self.stdout.write("Would erase the name, platform ids and free texts, and keep the answers.")
             self.stdout.write("Nothing has changed. Say --yes to erase.")
             return
@@ -39,7 +39,9 @@ class Command(BaseCommand):
             counts = erase_account(person, by=None) if isinstance(person, User) else erase_rater(person, by=None)
         except UserError as error:
             raise CommandError(str(error)) from error
-        for what, count in counts.items():
+        tables = {what: count for what, count in counts.items() if "." in what}
+        texts = [(what.replace("_", " "), count) for what, count in counts.items() if what not in tables]
+        for noun, count in [*in_words(tables), *texts]:
             if count:
-                self.stdout.write(f"Erased: {count:,} {noun_of(what) if '.' in what else what.replace('_', ' ')}")
+                self.stdout.write(f"Erased: {count:,} {noun}")
         self.stdout.write("The person is erased; the answers are kept.")

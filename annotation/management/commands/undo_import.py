@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from accounts.members.workspaces import workspace_for_command
-from annotation.importing.undo import dependents_in_words, noun_of, plan_undo, undo_import
+from annotation.importing.undo import dependents_in_words, plan_undo, undo_import
+from annotation.studies.nouns import in_words
 from core.errors import UserError
 from generation.models import Import
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
             ("Emptied", "Would empty"),
         )
         for (done, would), counts in zip(words, (plan.removed, plan.kept, plan.restored), strict=True):
-            for label, count in counts.items():
-                self.stdout.write(f"{done if really else would}: {count:,} {noun_of(label)}")
+            for noun, count in in_words(counts):
+                self.stdout.write(f"{done if really else would}: {count:,} {noun}")
         if not really:
             self.stdout.write("Nothing has changed. Say --yes to undo the import.")

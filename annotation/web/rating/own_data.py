@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Event, User
-from annotation.importing.undo import noun_of
 from annotation.models import Rater
 from annotation.privacy.erasure import NotErased, erase_account, erase_rater, what_account_loses
 from annotation.privacy.own_data import data_of, raters_of
 from annotation.recruitment.participation import end_sessions, rater_known, rater_page, study_to_rate
+from annotation.studies.nouns import in_words
 
 CONFIRMED = "erase"
 FRESH_SECONDS = 600
@@ -72,7 +72,7 @@ def erase_own_account(request: HttpRequest) -> HttpResponse:
             else:
                 logout(request)
                 return render(request, "annotation/erased.html")
-    lost = [(noun_of(label), n) for label, n in what_account_loses(user).items()]
+    lost = in_words(what_account_loses(user))
     context = {"error": error, "lost": lost, "raters": len(raters_of(user)), "asks": user.has_usable_password()}
     return render(request, "annotation/erase_account.html", context, status=status)
 

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.importing.undo import noun_of
 from annotation.models import Study
 from annotation.studies.access import study_led_by
 from annotation.studies.deletion import NotDeleted, delete, owned_or_404, what_goes, why_it_stays
+from annotation.studies.nouns import in_words
 from core.web.access import visible_or_404
 
 
@@ -52,7 +52,7 @@ def _page(request: HttpRequest, row: Study | Workspace) -> HttpResponse:
                 messages.success(request, _("%(name)s has been deleted.") % {"name": row.slug})
                 return redirect("annotation:studies" if isinstance(row, Study) else "home")
     removal = what_goes(row)
-    counts = [(noun_of(label), n) for label, n in removal.counts().items()]
+    counts = in_words(removal.counts())
     stays = "" if error else why_it_stays(row, removal)
     context = {"row": row, "counts": counts, "error": error or stays, "possible": not stays}
     return render(request, "annotation/delete.html", {**context, "is_study": isinstance(row, Study)}, status=status)

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.importing.undo import NotUndone, dependents_in_words, noun_of, plan_undo, undo_import
+from annotation.importing.undo import NotUndone, dependents_in_words, plan_undo, undo_import
+from annotation.studies.nouns import in_words
 from core.web.access import visible_or_404
 from generation.models import Import
 
@@ -53,7 +54,6 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     plan = plan_undo(found)
     if plan.dependents and not refusal:
         refusal = dependents_in_words(plan)
-    lists = (plan.removed, plan.kept, plan.restored)
-    removed, kept, restored = ([(noun_of(label), n) for label, n in counts.items()] for counts in lists)
-    context = {"row": found, "refusal": refusal, "removed": removed, "kept": kept, "restored": restored}
+    lists = {name: in_words(getattr(plan, name)) for name in ("removed", "kept", "restored")}
+    context = {"row": found, "refusal": refusal, **lists}
     return render(request, "annotation/undo_import.html", context, status=status)
