@@ -45,7 +45,8 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
 
     inlines = [OwnMembershipInline]
     list_display = ["username", "email", "first_name", "last_name", "is_staff", "last_login"]
-    readonly_fields = ["public_id", "made_in", "password_given", "demonstration"]
+    # Who owns the server is decided in a shell, by manage.py make_superuser.
+    readonly_fields = ["public_id", "made_in", "password_given", "demonstration", "is_staff", "is_superuser"]
     fieldsets = [
         *(UserAdmin.fieldsets or ()),
         (

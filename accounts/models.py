@@ -145,9 +145,12 @@ class ApiToken(models.Model):
 
 
 class Event(models.Model):
-    """An append-only log of who did what to which object; a database trigger refuses changes."""
+    """An append-only log of who did what to which object; a database trigger refuses changes.
 
-    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="events")
+    The events of a deleted workspace or user stay without it.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.SET_NULL, null=True, related_name="events")
     actor = models.ForeignKey(User, models.SET_NULL, null=True, related_name="events")
     verb = models.CharField(max_length=50)
     object_type = models.CharField(max_length=50)

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _, gettext_lazy
 
+from accounts.admin import PersonAdmin
 from accounts.models import User
 from annotation.assignment.new_slots import make_seats
 from annotation.models import (
@@ -34,6 +35,7 @@ from annotation.models import (
     TimeCorrection,
 )
 from annotation.policies.policies import BadPolicy
+from annotation.privacy.erasure import erase_account, only_owner_of
 from annotation.recruitment.cohorts import erase_identity
 from core.messages.rendering import for_reader
 
@@ -65,6 +67,25 @@ class CriterionInline(admin.StackedInline):  # type: ignore[type-arg]
         "may_not_apply",
         "subtasks",
     )
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class ErasablePersonAdmin(PersonAdmin):
+    """Users as accounts shows them; deleting one erases the person and keeps their answers without a name."""
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, needed, [*protected, *(slug for user in objs for slug in only_owner_of(user))]
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        erase_account(obj, by=cast(User, request.user))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            erase_account(user, by=cast(User, request.user))
 
 
 @admin.register(Rubric)

@@ -6,6 +6,7 @@ from django.utils import timezone
 from annotation.masking.scan import scan_study
 from annotation.models import Study
 from annotation.monitoring.stored_progress import keep_tally
+from annotation.privacy import retention
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 
 
@@ -26,6 +27,12 @@ def scan_self_naming(study_id: int) -> None:
     if study.status == Study.Status.DRAFT:
         make_tasks(study)
     scan_study(study)
+
+
+@shared_task(name="annotation.retain")  # type: ignore[untyped-decorator]
+def retain() -> None:
+    """Remove what the settings keep for so many days only."""
+    retention.retain(timezone.now)
 
 
 @shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]

@@ -2,10 +2,10 @@ from django.urls import path
 
 from annotation.recruitment import other_browsers
 from annotation.web.monitoring import attention, dashboard, exclusions, rater as rater_pages, tasks as task_pages
-from annotation.web.rating import answering, open_task, own_page
+from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import known_answers, pages as study_pages, previews, self_naming
+from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming
 
 app_name = "annotation"
 urlpatterns = [
@@ -32,7 +32,15 @@ urlpatterns = [
     path("<study:slug>/done/", own_page.done, name="done"),
     path("<study:slug>/done/appeal/", joining.appeal_pause, name="appeal"),
     path("<study:slug>/done/other-browser/", other_browsers.other_browser, name="other_browser"),
+    path("<study:slug>/done/data/", own_data.rater_data, name="rater_data"),
+    path("<study:slug>/done/erase/", own_data.erase_own, name="erase_own"),
+    # account/
+    path("account/data/", own_data.account_data, name="account_data"),
+    path("account/erase/", own_data.erase_own_account, name="erase_own_account"),
     path("join/<str:token>/", joining.join_study, name="join"),
+    # imports/
+    path("imports/", imports.imports, name="imports"),
+    path("imports/<int:pk>/undo/", imports.undo, name="undo_import"),
     # studies/
     path("studies/", dashboard.studies, name="studies"),
     path("studies/new/", study_pages.new_study, name="new_study"),
@@ -62,6 +70,8 @@ urlpatterns = [
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path("<study:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
+    path("<study:slug>/delete/", deletion.delete_study, name="delete_study"),
+    path("workspaces/<slug:slug>/delete/", deletion.delete_workspace, name="delete_workspace"),
     path("<study:slug>/history/", study_pages.history, name="history"),
     path("<study:slug>/rate/", answering.start, name="start"),
     path("<study:slug>/guideline/", own_page.guideline, name="guideline"),

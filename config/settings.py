@@ -198,6 +198,14 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
     "sweep-reports": {"task": "calibration.sweep", "schedule": SWEEP_SECONDS},
     "send-waiting-tasks": {"task": "core.send_waiting", "schedule": SWEEP_SECONDS},
+    "retain": {"task": "annotation.retain", "schedule": 3600},
+}
+# Days for which each kind is kept; 0 keeps it for ever.
+RETAIN_DAYS = {
+    "texts": environment.integer("PLUMBLINE_RETAIN_TEXTS_DAYS", default=0),
+    "participants": environment.integer("PLUMBLINE_RETAIN_PARTICIPANTS_DAYS", default=0),
+    "sign_ins": environment.integer("PLUMBLINE_RETAIN_SIGN_INS_DAYS", default=0),
+    "drafts": environment.integer("PLUMBLINE_RETAIN_DRAFTS_DAYS", default=0),
 }
 
 AUTH_USER_MODEL = "accounts.User"

@@ -1,5 +1,7 @@
-"""A progress bar for long commands, shown only on a terminal."""
+"""What commands share: a progress bar, shown only on a terminal, and the name of who runs them."""
 
+import getpass
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -17,3 +19,12 @@ def progress_shown(label: str, total: int | None = None) -> Iterator[Callable[[i
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(label, total=total)
         yield lambda steps: progress.advance(task, steps)
+
+
+def person_at_terminal() -> str:
+    """Return who runs this command, as the machine knows them."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = "?"  # a container may know its user by number alone
+    return f"{name}@{socket.gethostname()}"[:150]

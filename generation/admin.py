@@ -17,10 +17,12 @@ from generation.models import (
     GenerationItem,
     GenerationRun,
     GenerationShare,
+    Import,
     Instruction,
     InstructionText,
     LanguageModel,
     Response,
+    SpendingLimit,
     SurplusReply,
 )
 from generation.web.endpoints.forms import KeyNameForm, ParametersForm, key_dropped
@@ -121,6 +123,23 @@ class EndpointGrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_filter = ["workspace"]
     list_select_related = ["endpoint"]
     search_fields = ["address", "variable", "served_name"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+@admin.register(Import, SpendingLimit)
+class ShownAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Imports are undone, and limits set, on their own pages, which enter it in the log; here they are only read."""
+
+    list_display = ["__str__", "workspace"]
+    list_select_related = ["workspace"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

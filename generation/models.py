@@ -1,10 +1,13 @@
 """What is evaluated: benchmarks, their instructions, the models, and what the models answered."""
 
+from datetime import datetime
+from decimal import Decimal
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from core.db.public_ids import new_public_id
 from core.messages.localized import localized
 from generation.run_fields import AnyRun, AnyShare
@@ -33,6 +36,34 @@ class Benchmark(models.Model):
     @property
     def name(self) -> str:
         return localized(self.names) or self.slug
+
+
+class Import(models.Model):
+    """A load of a file or of a published layout: who, when, what, and which rows it created, so that it can be undone.
+
+    `created` holds ids as ranges, {model label: [[first, last], ...]}; `former` what rows that were there had before
+    they were completed, [{"model", "ids", "fields"}, ...]. `about` names the study or benchmark, which may be gone.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="imports")
+    command = models.CharField(max_length=50)
+    actor = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    made_by = models.CharField(max_length=150, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+    file = models.CharField(max_length=300)
+    sha256 = models.CharField(max_length=64, blank=True)
+    about = models.CharField(max_length=100)
+    counts = models.JSONField(default=dict)
+    created = models.JSONField(default=dict)
+    former = models.JSONField(default=list)
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ["-at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.command} {self.file}"
 
 
 class Category(models.Model):
@@ -181,6 +212,16 @@ class EndpointGrant(models.Model):
         return f"{self.address or self.served_name} {self.variable}".strip()
 
 
+class SpendingLimit(models.Model):
+    """What the runs of a workspace may spend in a calendar month, in the currency of the endpoints' prices."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, related_name="spending_limit")
+    money = models.DecimalField(max_digits=12, decimal_places=6)
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id}: {self.money}"
+
+
 class EndpointTurn(models.Model):
     """From when on an endpoint may be called next; workers take turns of its limits by moving it on."""
 
@@ -248,12 +289,24 @@ class GenerationRun(AnyRun):
             models.UniqueConstraint(fields=["benchmark", "name"], name="one_generation_run_per_benchmark_and_name")
         ]
 
+    workspace_path = "benchmark__workspace"
+
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.name}"
 
     @property
     def workspace_id(self) -> int:
         return self.benchmark.workspace_id
+
+    @classmethod
+    def spent_since(cls, workspace: int, since: datetime) -> Decimal:
+        costs = (
+            model._default_manager.filter(run__benchmark__workspace=workspace, created_at__gte=since)
+            .order_by()
+            .aggregate(n=Sum("cost"))["n"]
+            for model in (Response, SurplusReply)
+        )
+        return sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
 class GenerationShare(AnyShare):

@@ -1,6 +1,8 @@
 """What every run is, of generation and of judging: its state, its budget, its dates, and its workers' shares."""
 
-from typing import Any
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, ClassVar
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -40,6 +42,8 @@ class AnyRun(models.Model):
 
     items: Any
     shares: Any
+    workspace_path: ClassVar[str]
+    """The lookup that leads from a run to the key of its workspace."""
 
     class Meta:
         abstract = True
@@ -50,6 +54,11 @@ class AnyRun(models.Model):
     @property
     def workspace_id(self) -> int:
         """Whose run it is."""
+        raise NotImplementedError
+
+    @classmethod
+    def spent_since(cls, workspace: int, since: datetime) -> Decimal:
+        """The cost of what all runs of this kind in the workspace have stored since then."""
         raise NotImplementedError
 
 

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from generation.web import spending as spending_page
 from generation.web.endpoints import pages as endpoint_pages
 from generation.web.library import pages as library_pages
 from generation.web.responses import pages as run_pages
@@ -22,6 +23,7 @@ urlpatterns = [
     path("library/endpoints/<int:pk>/", endpoint_pages.edit_endpoint, name="edit_endpoint"),
     path("library/endpoints/<int:pk>/remove/", endpoint_pages.remove_endpoint, name="remove_endpoint"),
     path("library/endpoints/<int:pk>/test/", endpoint_pages.test_endpoint, name="test_endpoint"),
+    path("runs/spending/", spending_page.spending, name="spending"),
     # /runs/generation/
     path("runs/generation/", run_pages.runs, name="runs"),
     path("runs/generation/<str:public_id>/", run_pages.run, name="run"),

@@ -1,6 +1,10 @@
 """The automated judge: which model with which prompt, its runs, and the replies it gave."""
 
+from datetime import datetime
+from decimal import Decimal
+
 from django.db import models
+from django.db.models import Sum
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
@@ -80,9 +84,16 @@ class JudgeRun(AnyRun):
     class Meta:
         ordering = ["-created_at"]
 
+    workspace_path = "judge__workspace"
+
     @property
     def workspace_id(self) -> int:
         return self.judge.workspace_id
+
+    @classmethod
+    def spent_since(cls, workspace: int, since: datetime) -> Decimal:
+        paid = Reply.objects.filter(item__run__judge__workspace=workspace, created_at__gte=since, reused_from=None)
+        return paid.order_by().aggregate(n=Sum("cost"))["n"] or Decimal(0)
 
     @property
     def discredited(self) -> bool:

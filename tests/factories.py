@@ -5,6 +5,7 @@ from typing import Any
 
 from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Criterion, Rater, Rubric, Score, Study, Task
+from core.db.append_only import removing
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 from judging.models import Judge, JudgeRun
 from judging.runs.planning.plan import plan_at_once
@@ -112,3 +113,9 @@ def make_answer(task: Task, rater: Rater, values: dict[str, float], **fields: An
 def plan_run(*, judge: Judge, study: Study, jurors: tuple[Judge, ...] = (), **asked: Any) -> JudgeRun:
     """A run over the study's tasks with all its items, not yet started; `asked` as in RunRequest."""
     return plan_at_once(RunRequest(Target(study=study), (judge, *jurors), **asked))
+
+
+def remove(rows: Any) -> None:
+    """Delete rows or a row with all answers and replies below, which nothing but the door of the record allows."""
+    with removing(None):
+        rows.delete()

@@ -189,6 +189,7 @@ def _page(
         "workspace": workspace,
         "workspaces": workspaces_led_by(user),
         "people": [(one, one.role in roles, one.role in roles and one.user_id in own) for one in members],
+        "owns": Membership.Role.OWNER in roles,
         "roles": [(role, name) for role, name in Membership.Role.choices if role in roles],
         "invitations": [(one, one.role in roles) for one in open_invitations(workspace, clock=timezone.now)],
         "forms": forms_shown,

@@ -11,6 +11,7 @@ from annotation.importing.store import AnswerStore, GivenAnswer, TaskName
 from annotation.models import Criterion, Study
 from annotation.rubrics.from_table import own_rubric
 from annotation.rubrics.scales import Reading, Rules
+from core.db.created_rows import note_changed, note_created
 from core.tables.bad_rows import BadRow, OnBadRow
 from generation.importers.records import PreferenceRecord
 from generation.importers.tidy import CHOICES
@@ -29,7 +30,7 @@ class PreferenceLoader:
         self.rubric = own_rubric(study)
         library = json.loads(SCALES.read_text(encoding="utf-8"))
         scales = {size: library["scales"][size]["levels"] for size in ("three", "four")}
-        self.criterion, _made = Criterion.objects.get_or_create(
+        self.criterion, made = Criterion.objects.get_or_create(
             rubric=self.rubric,
             key=PREFERENCE,
             defaults={
@@ -39,7 +40,9 @@ class PreferenceLoader:
                 "questions": library["rubrics"][0]["criteria"][0]["question"],
             },
         )
+        note_created([self.criterion] if made else [])
         if both_bad and self.criterion.levels == scales["three"]:
+            note_changed(self.criterion, {"levels": scales["three"]})
             self.criterion.levels = scales["four"]
             self.criterion.save(update_fields=["levels"])
         self.raters = Raters(study, rules)

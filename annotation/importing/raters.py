@@ -7,6 +7,7 @@ from django.db.models import Q
 from annotation.importing.store import Circumstances
 from annotation.models import Rater, Study
 from annotation.rubrics.scales import Rules
+from core.db.created_rows import note_created
 from core.tables.bad_rows import Place
 
 LONGEST_LABEL = 200
@@ -50,13 +51,15 @@ class Raters:
             raise record.place.bad("the rater's name is too long", f"keep names to {LONGEST_LABEL} characters")
         kind = Rater.Kind.JUDGE if record.is_judge else self.person
         if (kind, label) not in self._known:
-            self._known[kind, label] = Rater.objects.create(
+            rater = Rater.objects.create(
                 workspace=self.study.workspace,
                 study=None if record.is_judge else self.study,
                 kind=kind,
                 label=label,
                 provenance=self.provenance,
-            ).pk
+            )
+            note_created([rater])
+            self._known[kind, label] = rater.pk
         return self._known[kind, label]
 
 

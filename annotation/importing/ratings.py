@@ -11,6 +11,7 @@ from annotation.models import Assignment, Criterion, Rubric, Study
 from annotation.rubrics.from_table import OwnRubric
 from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.scales import Reading, Rules, describe, number_in, read_value
+from core.db.created_rows import note_changed
 from core.tables.bad_rows import BadRow, OnBadRow
 from generation.importers.records import RatingRecord
 from generation.library.items import ItemName, Items
@@ -197,6 +198,7 @@ class RatingLoader:
             if given < wanted[rubric] and pk in self.store.touched
         ]
         for pk, given, of in short:
+            note_changed(Assignment(pk=pk), {"status": Assignment.Status.SUBMITTED.value, "reason": ""})
             Assignment.objects.filter(pk=pk).update(
                 status=Assignment.Status.UNSCORED, reason=f"{given} of {of} items answered"
             )

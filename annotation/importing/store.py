@@ -13,6 +13,8 @@ from annotation.answers.excluded import set_aside_all
 from annotation.models import Assignment, Score, Study, Task
 from annotation.rubrics.scales import Reading
 from core.db.bulk_insert import Inserting
+from core.db.created_rows import is_collecting, note_changed, note_created, note_ids
+from core.db.removal import conditions
 from core.tables.bad_rows import Place
 
 LONGEST_REASON = 300
@@ -92,13 +94,13 @@ class AnswerStore:
         tasks = self.study.tasks.order_by().values_list("key", "pk", "response_a_id")
         self._tasks = {key: (pk, response) for key, pk, response in tasks.iterator(5000)}
         assignments = Assignment.objects.filter(task__study=self.study).order_by()
-        for pk, task, rater, repeat, status, conditions in assignments.values_list(
+        for pk, task, rater, repeat, status, circumstances in assignments.values_list(
             "pk", "task_id", "rater_id", "repeat", "status", "conditions"
         ).iterator(5000):
             self._assignments[task, rater, repeat] = pk
             if status == Assignment.Status.UNSCORED:
                 self._unscored.add(pk)
-            self._unusable.update((pk, key) for key in conditions.get(UNUSABLE, ()))
+            self._unusable.update((pk, key) for key in circumstances.get(UNUSABLE, ()))
         scores = Score.objects.filter(assignment__task__study=self.study).order_by("revision")
         for pk, criterion, value in scores.values_list("assignment_id", "criterion_id", "value").iterator(5000):
             self._scores[pk, criterion] = value
@@ -176,7 +178,8 @@ class AnswerStore:
 
     def flush(self) -> None:
         """Write the answers added since the last call."""
-        for task in Task.objects.bulk_create(self._new_tasks.values()):
+        note_created(tasks := Task.objects.bulk_create(self._new_tasks.values()))
+        for task in tasks:
             self._tasks[task.key] = task.pk, task.response_a_id
         new: list[tuple[int, int, _Pending]] = []
         for (key, rater, repeat), pending in self._pending.items():
@@ -186,7 +189,7 @@ class AnswerStore:
                 new.append((rater, repeat, pending))
             elif pending.unusable or pending.assignment.pk in self._unscored:
                 self._amend(pending)
-        Assignment.objects.bulk_create(pending.assignment for _rater, _repeat, pending in new)
+        note_created(Assignment.objects.bulk_create(pending.assignment for _rater, _repeat, pending in new))
         for rater, repeat, pending in new:
             pk = pending.assignment.pk
             self._assignments[pending.assignment.task_id, rater, repeat] = pk
@@ -214,6 +217,8 @@ class AnswerStore:
         pending.assignment = Assignment.objects.get(pk=pending.assignment.pk)
         pk = pending.assignment.pk
         self.touched.add(pk)
+        former = {name: getattr(pending.assignment, name) for name in ("status", "reason", "conditions")}
+        note_changed(pending.assignment, former)
         self._settle(pending, scored=pk in self._scored)
         pending.assignment.save(update_fields=["status", "reason", "conditions"])
         if pending.assignment.status == Assignment.Status.UNSCORED:
@@ -236,8 +241,12 @@ class AnswerStore:
             if given.reading is not None
         ]
         # Creating a model instance per score took half of the load time, and SQLite blocks other writers meanwhile.
-        self._inserting.insert(rows, revision=0, created_at=timezone.now())
-        self._scored.update(row[0] for row in rows)
+        now = timezone.now()
+        self._inserting.insert(rows, revision=0, created_at=now)
+        answered = {int(row[0]) for row in rows if row[0] is not None}
+        self._scored.update(answered)
+        for some in conditions("assignment_id", answered) if is_collecting() else ():
+            note_ids(Score, Score.objects.filter(some, created_at=now).order_by().values_list("pk", flat=True))
 
 
 def _assignment(rater: int, repeat: int, how: Circumstances) -> Assignment:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from accounts.models import Workspace
 from annotation.models import Study
 from annotation.policies.policies import stored
+from core.db.created_rows import note_created
 from core.errors import UserError
 from generation.library.items import Items
 from generation.library.loading import import_run
@@ -50,6 +51,7 @@ class Destination:
                 policies=stored(clusters=self.clusters),
                 source=self.source[:300],
             )
+            note_created([study])
         if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
             raise UserError(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
         if study.benchmark_id != benchmark.pk:
@@ -81,4 +83,8 @@ class Destination:
                 f"There is a benchmark {self.study!r} already; say --benchmark {self.study} if these are its items, "
                 "or give the study another name."
             )
-        return Benchmark.objects.create(workspace=workspace, slug=self.study, names={"en": self.name or self.study})
+        benchmark = Benchmark.objects.create(
+            workspace=workspace, slug=self.study, names={"en": self.name or self.study}
+        )
+        note_created([benchmark])
+        return benchmark

@@ -2,6 +2,7 @@
 
 from annotation.models import Criterion, Rubric, Study
 from annotation.rubrics.scales import Rules, describe, level, number_in, read_value
+from core.db.created_rows import note_changed, note_created
 from core.tables.bad_rows import Place
 
 LONGEST_CRITERION = 100
@@ -12,9 +13,10 @@ def own_key(study: Study) -> str:
 
 
 def own_rubric(study: Study) -> Rubric:
-    rubric, _made = Rubric.objects.get_or_create(
+    rubric, made = Rubric.objects.get_or_create(
         workspace=study.workspace, key=own_key(study), study=study, defaults={"names": study.names}
     )
+    note_created([rubric] if made else [])
     return rubric
 
 
@@ -36,6 +38,7 @@ class OwnRubric:
             if scale is not None and not scale.fits(known):
                 raise place.bad(f"{key} has the scale {describe(known)} in this study", "give that scale or none")
             if scale is None and value and self._grows(known) and read_value(known, value) is None:
+                note_changed(known, {"levels": list(known.levels)})
                 known.levels.append(level(value, float(len(known.levels))))
                 self._grown.add(key)
             return known
@@ -51,6 +54,7 @@ class OwnRubric:
         self.by_key[key] = Criterion.objects.create(
             rubric=self.rubric, key=key, role=role, position=len(self.by_key), questions={"en": key}, **fields
         )
+        note_created([self.by_key[key]])
         return self.by_key[key]
 
     @staticmethod

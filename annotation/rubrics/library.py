@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Workspace
 from annotation.models import Criterion, Guideline, Rubric
+from core.db.created_rows import note_created
 from generation.importers.records import RubricRecord
 from generation.library.loading import Categories, Counts
 from generation.models import Benchmark, Category
@@ -102,7 +103,8 @@ def keep_rubric(
         names=dict(names),
         version=versions[-1].version + 1 if versions else 1,
     )
-    Criterion.objects.bulk_create(Criterion(rubric=rubric, **criterion) for criterion in wanted)
+    note_created([rubric])
+    note_created(Criterion.objects.bulk_create(Criterion(rubric=rubric, **criterion) for criterion in wanted))
     return Counts(created=1)
 
 

@@ -68,6 +68,10 @@ def verb_words() -> dict[str, str]:
         "exclude_answers": _("excluded a rater's answers from results"),
         "lift_exclusion": _("lifted the exclusion of a rater's answers"),
         "erase_identity": _("erased a rater's identity"),
+        "erase_person": _("erased all personal data of a rater"),
+        "export_own_data": _("downloaded their own data"),
+        "read_identities": _("opened the list of raters with their identities"),
+        "export_study": _("downloaded an export"),
         "loaded": _("imported data"),
         "fit refused": _("a fit of weights was refused"),
     }

@@ -294,7 +294,7 @@ def release_task(task: Task, *, by: User) -> int:
     return freed
 
 
-def release_rater(study: Study, rater: int, *, by: User) -> int:
+def release_rater(study: Study, rater: int, *, by: User | None) -> int:
     """Release all open tasks of a rater and return their number."""
     with transaction.atomic():
         held = Seat.objects.filter(study=study, holder=rater, state=Seat.State.HELD).select_for_update()

@@ -8,6 +8,7 @@ from django.db import transaction
 from annotation.models import Criterion
 from annotation.rubrics.library import RubricsOf
 from calibration.models import CategoryFit, Fit, FittedWeight
+from core.db.created_rows import note_created
 from core.errors import UserError
 from generation.library.loading import Categories
 from generation.models import Benchmark, Category
@@ -42,6 +43,7 @@ def load_published_weights(
             published_name=name,
             source=source[:300],
         )
+        note_created([fit])
         for position, (key, (category, values)) in enumerate(wanted.items()):
             part = CategoryFit.objects.create(fit=fit, category=category, key=key, position=position)
             keys = _criterion_keys(rubrics, category)

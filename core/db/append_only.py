@@ -1,16 +1,129 @@
-"""Database triggers that refuse to change rows which are a record; a correction is a new row.
+"""Database triggers that refuse to change or remove rows which are a record, and the one door through them.
+
+A correction is a new row. `removing` is the only way by which rows go: for the erasure of a person, the deletion of a
+study or workspace, and the undo of an import, each of which stores an event with its counts.
 
 When Django alters a table on SQLite, it rebuilds the table and thereby drops its triggers. A migration that alters such
-a table must therefore repeat the step; a test checks that all triggers exist.
+a table must therefore end with `keep_on_sqlite`; a test checks that all triggers exist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
-from django.db import migrations
+from django.db import DEFAULT_DB_ALIAS, connections, migrations, models, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 
 Step = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
+AnyEvent = TypeVar("AnyEvent", bound=models.Model | None)
+
+DOOR = "plumbline_removing"
+"""The table of SQLite whose rows open the door; none is ever committed. No model has it, so that no flush empties it."""
+SETTING = "plumbline.removing"
+
+
+@contextmanager
+def removing(event: AnyEvent, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[AnyEvent]:
+    """Let the block change and delete rows that are a record, in one transaction of its own, and store `event` after it.
+
+    The block may fill in the event, such as what it removed. None is for databases that are no record: scratch copies,
+    and those that are emptied altogether. The door is open to this transaction alone and ends with the block.
+    """
+    connection = connections[using]
+    with transaction.atomic(using=using):
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT coalesce(current_setting(%s, true), '')", [SETTING])
+                (before,) = cursor.fetchone()
+                cursor.execute("SELECT set_config(%s, 'on', true)", [SETTING])
+            else:
+                cursor.execute(f"INSERT INTO {DOOR} DEFAULT VALUES")
+                before = cursor.lastrowid
+        yield event
+        if event is not None:
+            event.save(using=using)
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT set_config(%s, %s, true)", [SETTING, before])
+            else:
+                cursor.execute(f"DELETE FROM {DOOR} WHERE id = %s", [before])
+
+
+def make_door() -> migrations.RunPython:
+    """Return the migration step that creates the door's table on SQLite; PostgreSQL has a setting instead."""
+
+    def make(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "sqlite":
+            editor.execute(f"CREATE TABLE {DOOR} (id INTEGER PRIMARY KEY)")
+
+    def remove(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "sqlite":
+            editor.execute(f"DROP TABLE {DOOR}")
+
+    return migrations.RunPython(make, remove)
+
+
+def keep(table: str, columns: Sequence[str]) -> migrations.RunPython:
+    """Return a migration step after which `table`, whose `columns` are watched, refuses DELETE and TRUNCATE as well."""
+
+    def forwards(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "postgresql":
+            editor.execute(_function(table, door=True))
+            editor.execute(f"CREATE TRIGGER {table}_kept BEFORE DELETE ON {table} {_each('ROW', table)}")
+            editor.execute(f"CREATE TRIGGER {table}_not_emptied BEFORE TRUNCATE ON {table} {_each('STATEMENT', table)}")
+        else:
+            _keep_on_sqlite(editor, table, columns)
+
+    def backwards(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "postgresql":
+            editor.execute(f"DROP TRIGGER {table}_kept ON {table}")
+            editor.execute(f"DROP TRIGGER {table}_not_emptied ON {table}")
+            editor.execute(_function(table, door=False))
+        else:
+            editor.execute(f"DROP TRIGGER {table}_kept")
+            editor.execute(f"DROP TRIGGER {table}_append_only")
+            _steps(table, columns)[0](apps, editor)
+
+    return migrations.RunPython(forwards, backwards)
+
+
+def keep_on_sqlite(table: str, columns: Sequence[str]) -> migrations.RunPython:
+    """Return the step that creates the triggers of `keep` again after SQLite has rebuilt the table."""
+
+    def renew(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor == "sqlite":
+            _keep_on_sqlite(editor, table, columns)
+
+    return migrations.RunPython(renew, migrations.RunPython.noop)
+
+
+def _keep_on_sqlite(editor: BaseDatabaseSchemaEditor, table: str, columns: Sequence[str]) -> None:
+    for name, deed in (("append_only", f"UPDATE OF {', '.join(columns)}"), ("kept", "DELETE")):
+        editor.execute(f"DROP TRIGGER IF EXISTS {table}_{name}")
+        editor.execute(
+            f"CREATE TRIGGER {table}_{name} BEFORE {deed} ON {table} WHEN NOT EXISTS (SELECT 1 FROM {DOOR}) "
+            f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+        )
+
+
+def _function(table: str, *, door: bool) -> str:
+    refusal = f"RAISE EXCEPTION '{table} is append-only';"
+    if door:
+        # Where the door is open, a row that is deleted is returned as it was; a statement returns nothing.
+        shut = f"coalesce(current_setting('{SETTING}', true), '') <> 'on'"
+        refusal = (
+            f"IF {shut} THEN {refusal} END IF; IF TG_OP = 'UPDATE' THEN RETURN NEW; END IF; "
+            "IF TG_OP = 'DELETE' THEN RETURN OLD; END IF; RETURN NULL;"
+        )
+    return (
+        f"CREATE OR REPLACE FUNCTION {table}_append_only() RETURNS trigger AS $$ BEGIN {refusal} END $$ "
+        "LANGUAGE plpgsql"
+    )
+
+
+def _each(what: str, table: str) -> str:
+    return f"FOR EACH {what} EXECUTE FUNCTION {table}_append_only()"
 
 
 def forbid_update(table: str, columns: Sequence[str]) -> migrations.RunPython:

@@ -4,8 +4,6 @@ The settings say it, and so do the grants of commands that the operator runs in 
 grants and end them; only the management commands make them.
 """
 
-import getpass
-import socket
 from datetime import datetime
 
 from django.conf import settings
@@ -15,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Event, Workspace
 from core.messages.message import Message, Wording
+from core.terminal import person_at_terminal
 from generation.llm.chat import key_named
 from generation.llm.errors import HostNotAllowed, Refused, Unauthorised
 from generation.llm.protocol import messages as call_messages
@@ -122,7 +121,7 @@ def allow(endpoint: Endpoint, *, command: str, served_name: str = "") -> None:
                 variable=endpoint.key_variable,
                 served_name=served_name,
                 ended_at=None,
-                defaults={"made_by": _person(), "command": command},
+                defaults={"made_by": person_at_terminal(), "command": command},
             )
     except IntegrityError:
         return  # another command has just made the same one
@@ -151,15 +150,6 @@ def _note(grant: EndpointGrant, verb: str) -> None:
         object_id=str(grant.endpoint_id),
         after={**about, "made_by": grant.made_by, "command": grant.command},
     )
-
-
-def _person() -> str:
-    """Who runs this command, as the machine knows them."""
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):
-        name = "?"  # a container may know its user by number alone
-    return f"{name}@{socket.gethostname()}"[:150]
 
 
 def _origin(endpoint: Endpoint) -> Origin:

@@ -6,6 +6,7 @@ dies ends with its lease. How the spending of a run is counted differs by kind o
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,6 +18,7 @@ from django.db.models.functions import Greatest
 from core.clock import Clock
 from generation.execution.engine import Traffic
 from generation.execution.leases import LEASE
+from generation.execution.monthly_limit import limit_of, month_of
 from generation.llm.protocol.prices import NOTHING, NOTHING_MORE, Ceiling, Spend
 from generation.run_fields import AnyRun
 
@@ -42,6 +44,7 @@ class WorkerBudget:
     def __init__(self, run: AnyRun, worker: str, clock: Clock, count_spending: Counting) -> None:
         self._run, self._worker, self._clock, self._count = run, worker, clock, count_spending
         self._ceiling = ceiling_of(run)
+        self._month = limit_of(run.workspace_id)
         self._left = self._spent = self._surplus = self._ahead = NOTHING
         self.lowered = False
         self._reported: tuple[int, bool, bool] | None = None
@@ -50,7 +53,11 @@ class WorkerBudget:
     @property
     def allowed(self) -> Ceiling:
         """What the engine may have spent and reserved, together, since this budget was opened."""
-        return NOTHING_MORE if self.lowered else self._ceiling.limiting(self._left + self._spent)
+        if self.lowered:
+            return NOTHING_MORE
+        held = self._left + self._spent
+        allowed = self._ceiling.limiting(held)
+        return allowed if self._month is None else replace(allowed, money=held.money)
 
     def reserve(self, needed: Spend) -> None:
         """Reserve what the calls in flight need beyond what is left, as far as the run's budget goes.
@@ -58,7 +65,7 @@ class WorkerBudget:
         The surplus is released at once if the budget has a limit that other workers may be waiting for, else with the
         next replies that are stored, which saves a transaction for each batch of calls.
         """
-        if self._surplus != NOTHING and self._ceiling.limited:
+        if self._surplus != NOTHING and (self._ceiling.limited or self._month is not None):
             self.spend(NOTHING)
         wanted = needed.beyond(self._left)
         if wanted != NOTHING and not self.lowered:
@@ -83,10 +90,16 @@ class WorkerBudget:
         self._surplus += surplus
 
     def update_limit(self, ceiling: Ceiling) -> None:
-        """Apply the run's present budget."""
+        """Apply the run's present budget, and the workspace's present limit for the month."""
         is_lower, self._ceiling = ceiling.lower_than(self._ceiling), ceiling
-        if is_lower and _overdrawn(self._run, self._count):
+        before, self._month = self._month, limit_of(self._run.workspace_id)
+        less = self._month is not None and (before is None or self._month < before)
+        if (is_lower and _overdrawn(self._run, self._count)) or (less and self._is_month_overdrawn()):
             self.lowered = True
+
+    def _is_month_overdrawn(self) -> bool:
+        month = month_of(self._run.workspace_id, self._clock)
+        return month is not None and month.spent + month.reserved > month.money
 
     def report(self, traffic: Traffic) -> None:
         """Store what the worker's calls are doing, for the run's page, if it has changed."""
@@ -166,11 +179,16 @@ def reserve(
         began = time.monotonic()
         taken = count_spending(locked) + reserved if ceiling.limited else reserved
         slowness = max(1.0, (time.monotonic() - began) / FAST_COUNT_SECONDS)
-        added = ceiling.room_for(wanted, besides=taken)
+        month = month_of(locked.workspace_id, clock, lock=True)
+        limited = ceiling
+        if month is not None:
+            of_run = taken.money + month.room
+            limited = replace(ceiling, money=of_run if ceiling.money is None else min(ceiling.money, of_run))
+        added = limited.room_for(wanted, besides=taken)
         if whole and added != wanted:
             return ceiling, NOTHING
         for times in _halving(int(ahead * slowness)):
-            if ceiling.room_for(wanted * (2 * times), besides=taken) == wanted * (2 * times):
+            if limited.room_for(wanted * (2 * times), besides=taken) == wanted * (2 * times):
                 added = wanted * times
                 break
         share, _created = locked.shares.get_or_create(worker=worker, defaults={"leased_until": now + LEASE})

@@ -17,6 +17,7 @@ from core.db.full_disk import is_full
 from core.errors import UserError
 from core.messages.message import cut, stored
 from generation.execution.leases import WAITING, live_leases, release_dead
+from generation.execution.monthly_limit import OVER_MONTH, may_continue
 from generation.execution.recovery import Store, each_alone, store_all_logged, store_logged
 from generation.execution.write_ahead_log import LogFull, LogUnusable, log_has_room
 from generation.llm.protocol.messages import DATABASE_FULL, DISK_FULL, FAULT
@@ -143,6 +144,17 @@ class RunKind(Generic[Run]):
                 send(self.task, run.pk)
 
         each_alone(self.runs._default_manager.filter(status=Status.RUNNING).order_by("pk"), send_on)
+        each_alone(self._paused_by_the_month(), lambda run: self._continue(run, clock))
+
+    def _paused_by_the_month(self) -> QuerySet[Run]:
+        paused = self.runs._default_manager.filter(status=Status.PAUSED, message_json__code=OVER_MONTH.code)
+        return paused.order_by("pk")
+
+    def _continue(self, run: Run, clock: Clock) -> None:
+        """Resume a run that the workspace's limit paused, once the month or the limit has room."""
+        if may_continue(run, clock):
+            self.start(run, clock=clock)
+            send(self.task, run.pk)
 
 
 def pause_run(run: AnyRun, message: str = "", *, clock: Clock, user: User | None = None) -> None:

@@ -23,6 +23,7 @@ from generation.execution.budget import has_reservations
 from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import BUDGET_REACHED, FATAL, Answered, Call, Engine, Outcome, Retry
 from generation.execution.leases import WAITING
+from generation.execution.monthly_limit import month_of
 from generation.execution.rate_limit import EndpointRateLimit
 from generation.execution.states import RunKind, check_room, fail_run, pause_run, stopping_at_faults
 from generation.execution.work_queue import WorkQueue
@@ -314,9 +315,15 @@ def _stop(
     elif out_of_budget and not has_reservations(run, clock) and run.items.filter(status=WAITING).exists():
         has_room = any(queue.has_room() for queue in out_of_budget)
         if not has_room:
-            pause_run(run, OVER_BUDGET(), clock=clock)
+            pause_run(run, _limit_reached(run, out_of_budget, clock), clock=clock)
     options.watch()
     return has_room
+
+
+def _limit_reached(run: AnyRun, queues: Sequence[WorkQueue[Any, Any]], clock: Clock) -> str:
+    """Which limit the next call might exceed: the workspace's for the month, or the run's budget."""
+    month, needed = month_of(run.workspace_id, clock), min(queue.withheld.money for queue in queues)
+    return OVER_BUDGET() if month is None or needed <= month.room else month.why_paused(needed)
 
 
 def _joined(problems: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core.db.created_rows import note_created
 from core.tables.bad_rows import Place
 from generation.importers.records import InstructionRecord
 from generation.library.loading import Instructions, Models
@@ -126,5 +127,6 @@ class Items:
                     external_id=name.item,
                 )
             )
-        for row, (_place, name) in zip(Response.objects.bulk_create(rows), new.values(), strict=True):
+        note_created(stored := Response.objects.bulk_create(rows))
+        for row, (_place, name) in zip(stored, new.values(), strict=True):
             self._remember(row.pk, name)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 
 from accounts.models import Workspace
+from core.db.created_rows import note_changed, note_created
 from generation.importers.records import InstructionRecord, ResponseRecord
 from generation.library.search import note_texts
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
@@ -69,6 +70,7 @@ def load_taxonomy(workspace: Workspace, taxonomy: Mapping[str, Any]) -> tuple[Be
                 "source": taxonomy["source"],
             },
         )
+        note_created([benchmark] if made else [])
         counts = Counts(created=int(made), already_there=int(not made))
         for position, entry in enumerate(taxonomy["categories"]):
             category, one = _load_category(benchmark, None, entry, position)
@@ -92,6 +94,7 @@ def _load_category(
             "expected_count": entry["count"],
         },
     )
+    note_created([category] if made else [])
     return category, Counts(created=int(made), already_there=int(not made))
 
 
@@ -131,6 +134,7 @@ class Categories:
                 names={"en": key},
                 position=self.benchmark.categories.filter(parent=above).count(),
             )
+            note_created([category])
             self._add(category)
         return category
 
@@ -147,17 +151,20 @@ class Models:
 
     def find_or_create(self, name: str) -> int:
         if name not in self._known:
-            self._known[name] = LanguageModel.objects.create(workspace=self.workspace, name=name).pk
+            model = LanguageModel.objects.create(workspace=self.workspace, name=name)
+            note_created([model])
+            self._known[name] = model.pk
         return self._known[name]
 
 
 def import_run(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> GenerationRun:
     """The run that holds a benchmark's imported responses of one experiment."""
-    run, _made = GenerationRun.objects.get_or_create(
+    run, made = GenerationRun.objects.get_or_create(
         benchmark=benchmark,
         name=f"{benchmark.slug} {experiment.replace('_', ' ')}",
         defaults={"experiment": experiment, "status": GenerationRun.Status.IMPORTED},
     )
+    note_created([run] if made else [])
     return run
 
 
@@ -207,6 +214,7 @@ class Instructions:
             completed = self._complete(known)
             rows = Instruction.objects.bulk_create(self._row(record) for record in new.values())
             note_texts(rows)
+            note_created(rows)
             for row in rows:
                 self._pks[row.external_id], self._category_of[row.pk] = row.pk, row.category_id
                 if row.messages is None:
@@ -235,8 +243,11 @@ class Instructions:
         completed = 0
         for record in records:
             row = stored[self._pks[record.external_id]]
+            former = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
             lacking = self._lacking(row, record)
             if lacking:
+                names = [row._meta.get_field(name).attname for name in lacking]  # type: ignore[union-attr]
+                note_changed(row, {name: former[name] for name in names})
                 row.save(update_fields=lacking)
                 if "messages" in lacking:
                     note_texts([row])
@@ -307,10 +318,12 @@ class Responses:
                 if pk is None:
                     new.setdefault(self._key(record), record)
                 elif pk in self._without_text and record.text is not None:
+                    note_changed(Response(pk=pk), {"text": None, "words": None})
                     Response.objects.filter(pk=pk).update(text=record.text, words=word_count(record.text))
                     self._without_text.discard(pk)
                     completed += 1
             rows = Response.objects.bulk_create(self._row(key, record) for key, record in new.items())
+            note_created(rows)
             for row in rows:
                 assert row.model_id is not None
                 self._pks[row.instruction_id, row.model_id, row.sample] = row.pk

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from django.core.management.base import CommandError
 
 from accounts.models import Workspace
+from core.db.created_rows import note_created
 from generation.models import Benchmark
 
 MOST_NAMED = 5
@@ -35,7 +36,9 @@ def checked_slug(slug: str) -> str:
 def benchmark_to_fill(workspace: Workspace, slug: str, *, title: str = "") -> Benchmark:
     """Return the benchmark with this slug; create it under the title if it is new."""
     names = {"en": title} if title else {}
-    return Benchmark.objects.get_or_create(workspace=workspace, slug=slug, defaults={"names": names})[0]
+    benchmark, made = Benchmark.objects.get_or_create(workspace=workspace, slug=slug, defaults={"names": names})
+    note_created([benchmark] if made else [])
+    return benchmark
 
 
 def kept_otherwise(names: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from core.clock import Clock
 from core.messages.message import stored
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
+from generation.execution.monthly_limit import month_of
 from generation.execution.states import stopping_at_faults
 from generation.llm.errors import (
     ChatError,
@@ -36,7 +37,7 @@ from generation.llm.errors import (
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import HostRefused
 from generation.llm.protocol.bodies import beginning
-from generation.llm.protocol.prices import Ceiling, Prices
+from generation.llm.protocol.prices import NOTHING, Ceiling, Prices
 from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
 from generation.llm.replies import read_completion
 from generation.llm.requests import body_of
@@ -131,9 +132,9 @@ def _advance_model(
             total += _ingest(run, batch, files, prices_of(endpoint))
     while lines := _next_part(run, model, endpoint, clock):
         pks = [call.key for call, _line in lines]
-        if _crosses_budget(run, clock):
+        if why := _crosses_budget(run, clock):
             _lease(run, pks, "", None)
-            pause_run(run, call_messages.BATCH_OVER_BUDGET(), clock=clock)
+            pause_run(run, why, clock=clock)
             return total
         try:
             begun = files.submit(run, model, [line for _call, line in lines], go_on=lambda: _goes_on(run))
@@ -213,12 +214,13 @@ def _line(call: TextCall) -> bytes:
     return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
-def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
-    """Whether what is submitted and not answered, or about to be submitted, might exceed the run's budget."""
-    ceiling = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money)
-    if not ceiling.limited:
-        return False
-    spend = spent_of(run)
+def _crosses_budget(run: GenerationRun, clock: Clock) -> str:
+    """Why what is submitted and not answered, or about to be submitted, may not be: the run's budget, or the month's
+    limit of the workspace; '' where it may."""
+    ceiling, month = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money), month_of(run.workspace_id, clock)
+    if not ceiling.limited and month is None:
+        return ""
+    spend = NOTHING
     for model in models_of(run):
         queue = GenerationQueue(run, endpoint_of(model), SUBMITTING, clock)
         submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model)
@@ -226,7 +228,9 @@ def _crosses_budget(run: GenerationRun, clock: Clock) -> bool:
             if (call := queue.take_up(item)) is not None:
                 queue.prepare(call)
                 spend += call.reserve
-    return bool(ceiling.crossed_by(spend))
+    if month is not None and spend.money > month.room:
+        return month.why_paused(spend.money)
+    return call_messages.BATCH_OVER_BUDGET() if ceiling.crossed_by(spend + spent_of(run)) else ""
 
 
 def _lease(run: GenerationRun, pks: Sequence[int], owner: str, until: datetime | None) -> None:

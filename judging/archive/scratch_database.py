@@ -9,12 +9,13 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import connections, router, transaction
+from django.db import connections, router
 from django.db.models import ForeignKey, Model
 from django.db.utils import load_backend
 
 from annotation.models import Assignment, Rubric, Study, Task
 from calibration.models import Fit
+from core.db.append_only import removing
 
 SCRATCH = "scratch"
 AT_ONCE = 2000
@@ -66,7 +67,7 @@ def scratch_database() -> Iterator[None]:
 def load_rows(archive: zipfile.ZipFile, names: list[str]) -> None:
     """The export's rows of these tables, by model label in order, with their own keys, into the scratch database."""
     known: dict[type[Model], set[Any]] = {}
-    with transaction.atomic(using=SCRATCH):
+    with removing(None, using=SCRATCH):
         for name in names:
             _load_table(archive, name, known)
         for model, link, target in LATER:

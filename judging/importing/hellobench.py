@@ -15,9 +15,11 @@ from annotation.models import Rater, Study
 from annotation.policies.policies import stored
 from annotation.rubrics.library import keep_rubric, rubric_from_record
 from calibration.fits.published import load_published_weights
+from core.db.created_rows import note_created
 from core.tables.bad_rows import OnBadRow
 from generation.importers.hellobench import JUDGE, Clone, ResultFile
 from generation.importers.records import LENGTH, LONG_CONTEXT, MAIN, InstructionRecord, ResponseRecord, VerdictRecord
+from generation.library.imports import Recording, recorded
 from generation.library.loading import Categories, Counts, Instructions, Responses, import_run, load_taxonomy
 from generation.models import Benchmark, GenerationRun, Instruction, Response
 
@@ -127,11 +129,29 @@ def load_clone(
     progress: Callable[[int], None],
 ) -> CloneLoaded:
     """The result files with all that they need, each file in a transaction of its own. Raises BadRow."""
+    with recorded("load_hellobench", clone.root) as recording:
+        return _load_clone(workspace, clone, files, on_bad, progress, recording)
+
+
+def _load_clone(
+    workspace: Workspace,
+    clone: Clone,
+    files: Iterable[ResultFile],
+    on_bad: OnBadRow,
+    progress: Callable[[int], None],
+    recording: Recording,
+) -> CloneLoaded:
     loaded = CloneLoaded(absent=clone.absent)
+
+    def store() -> None:
+        """Record what has been loaded so far, in the transaction of its last part."""
+        recording.store(workspace, benchmark.slug, sum(loaded.counts.values(), Counts()))
+
     with transaction.atomic():
         benchmark, _counts = load_taxonomy(workspace, _fixture("taxonomies"))
         loaded.add("checklists", _load_checklists(benchmark, clone))
         loaded.add("weights", _load_weights(benchmark, clone))
+        store()
     for kind in ("instructions", "responses"):
         loaded.add(kind, Counts())
     noted = Noted(benchmark)
@@ -143,8 +163,10 @@ def load_clone(
         for path, task, length in clone.instruction_files(experiment):
             with transaction.atomic():
                 instructions.load(noted.instruction(clone.instructions(path, task, length, on_bad)))
-        _load_results(clone, instructions, experiment, of_experiment, loaded, noted, on_bad, progress)
+                store()
+        _load_results(clone, instructions, experiment, of_experiment, loaded, noted, on_bad, progress, store)
     noted.add_to(loaded)
+    store()
     return loaded
 
 
@@ -193,6 +215,7 @@ def _load_results(
     noted: Noted,
     on_bad: OnBadRow,
     progress: Callable[[int], None],
+    store: Callable[[], None],
 ) -> None:
     benchmark = instructions.benchmark
     responses = Responses(instructions, import_run(benchmark, experiment))
@@ -200,11 +223,13 @@ def _load_results(
     for file in files:
         with transaction.atomic():
             responses.load(noted.response(clone.responses(file, on_bad), responses.run))
+            store()
         if file.verdicts:
             with transaction.atomic():
                 verdicts = verdicts or _verdict_loader(responses, experiment)
                 counts, _responses = verdicts.load(noted.verdict(clone.verdicts(file, on_bad), responses.run), on_bad)
                 _note(verdicts.study, file, counts)
+                store()
             loaded.add("verdicts", counts)
         progress(file.size)
     for name in dict.fromkeys(verdicts.without_checklist if verdicts else ()):
@@ -214,7 +239,7 @@ def _load_results(
 def _verdict_loader(responses: Responses, experiment: str) -> VerdictLoader:
     benchmark = responses.run.benchmark
     slug, english, chinese = STUDIES[experiment]
-    study, _made = Study.objects.get_or_create(
+    study, made = Study.objects.get_or_create(
         workspace=benchmark.workspace,
         slug=slug,
         defaults={
@@ -227,9 +252,11 @@ def _verdict_loader(responses: Responses, experiment: str) -> VerdictLoader:
             "source": benchmark.source,
         },
     )
-    judge, _made = Rater.objects.get_or_create(
+    note_created([study] if made else [])
+    judge, made = Rater.objects.get_or_create(
         workspace=benchmark.workspace, study=None, kind=Rater.Kind.JUDGE, label=JUDGE
     )
+    note_created([judge] if made else [])
     return VerdictLoader(study, judge, responses)
 
 

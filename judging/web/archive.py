@@ -5,6 +5,7 @@ from typing import cast
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -12,6 +13,7 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Score
 from annotation.monitoring.exclusion import excluded_in
+from annotation.privacy.reads import note_reading
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.reports.cache import current_reports
@@ -48,6 +50,7 @@ def export_file(request: HttpRequest, slug: str) -> FileResponse:
     study = study_read_by(cast(User, request.user), slug)
     if Score.objects.filter(assignment__task__study=study).count() > LARGEST:
         raise Http404(gettext("This study is too large to export on this page. Use the command instead."))
+    note_reading(study, cast(User, request.user), clock=timezone.now, verb="export_study")
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     export_study(study, file)

@@ -75,7 +75,7 @@ from judging.models import JudgeRun, Reply
 from judging.runs.life_cycle import start_run
 from judging.runs.queue import JudgeQueue
 from judging.runs.worker import work_on
-from tests.factories import plan_run
+from tests.factories import plan_run, remove
 
 ITEMS, MODELS = 5, 10
 LEVELS = [{"key": str(i), "value": i / 4, "label": {"en": f"level {i}"}, "description": {}} for i in range(5)]
@@ -161,7 +161,7 @@ def messages_of(study: Study, model: LanguageModel) -> list[dict[str, object]]:
     queue = JudgeQueue(run, "bench", timezone.now)
     asked, _more = queue.next_calls(run.items.count())
     bodies = [body_of(one.request) for one in asked]
-    JudgeRun.objects.filter(pk=run.pk).delete()
+    remove(JudgeRun.objects.filter(pk=run.pk))
     return bodies
 
 
@@ -174,8 +174,8 @@ def fresh_run(study: Study, model: LanguageModel) -> JudgeRun:
 
 
 def clear(study: Study) -> None:
-    JudgeRun.objects.filter(study=study).delete()
-    Assignment.objects.filter(task__study=study).delete()
+    remove(JudgeRun.objects.filter(study=study))
+    remove(Assignment.objects.filter(task__study=study))
 
 
 def ours(study: Study, model: LanguageModel, at_once: int) -> float:

@@ -14,7 +14,7 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Study
 from annotation.recruitment.cohorts import make_cohort
-from generation.models import Benchmark, Endpoint, GenerationRun, Instruction, LanguageModel, Response
+from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
 from judging.demonstration import BENCHMARK, PASSWORD, SLUG
 from judging.models import Judge, JudgeRun, Watch
 from tests.e2e.answers import LEFT
@@ -78,8 +78,16 @@ NOT_PAGES = {
         "calibration:plan_fragment",
         "calibration:summary",
     },
-    FILE: {"calibration:download_fit", "generation:run_file", "health", "judging:export_file", "judging:run_file"},
-    AWAY: {"annotation:launching", "annotation:start", "set_language"},
+    FILE: {
+        "annotation:account_data",
+        "annotation:rater_data",
+        "calibration:download_fit",
+        "generation:run_file",
+        "health",
+        "judging:export_file",
+        "judging:run_file",
+    },
+    AWAY: {"annotation:erase_own", "annotation:launching", "annotation:start", "set_language"},
     SAME: {"annotation:preview_differences"},
 }
 """Addresses without a page of their own, by why; the test finds out whether it is so."""
@@ -110,7 +118,12 @@ OF_BENCHMARKS = {
     "judging:judge_benchmark",
     "judging:text_page",
 }
-OF_WORKSPACES = {"accounts:people_of", "accounts:change_person", "accounts:withdraw_invitation"}
+OF_WORKSPACES = {
+    "accounts:people_of",
+    "annotation:delete_workspace",
+    "accounts:change_person",
+    "accounts:withdraw_invitation",
+}
 INVITED: dict[str, str] = {}
 """The secret of an invitation that nobody has accepted, which only its making tells."""
 OF_PAIRS = {"annotation:preview_differences"}
@@ -132,6 +145,11 @@ ROWS = {
     "generation:remove_endpoint": lambda: Endpoint.objects.first().pk,
     "library:rubric": lambda: Rubric.objects.first().pk,
     "library:guideline": lambda: Guideline.objects.first().pk,
+    "annotation:undo_import": lambda: (
+        Import.objects.get_or_create(
+            workspace=Study.objects.get(slug=SLUG).workspace, command="load_table", file="ratings.csv", about=SLUG
+        )[0].pk
+    ),
 }
 SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft"}
 

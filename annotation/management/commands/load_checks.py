@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.importing.instruction_checks import load_checks
 from core.errors import UserError
+from generation.library.imports import recorded
 from generation.models import Benchmark
 
 
@@ -29,7 +31,9 @@ class Command(BaseCommand):
         try:
             workspace = workspace_for_command(options["workspace"])
             benchmark = Benchmark.objects.get(workspace=workspace, slug=options["benchmark"])
-            counts = load_checks(benchmark, options["file"])
+            with recorded("load_checks", options["file"]) as recording, transaction.atomic():
+                counts = load_checks(benchmark, options["file"])
+                recording.store(workspace, benchmark.slug, counts)
         except UserError as problem:
             raise CommandError(str(problem)) from problem
         except Benchmark.DoesNotExist as problem:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
 from annotation.masking.scan import excerpts_of
+from core.db.created_rows import note_created
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.reading import read_rows
@@ -19,6 +20,7 @@ from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.records import ResponseRecord
 from generation.importers.responses import COLUMNS, read_responses
+from generation.library.imports import recorded
 from generation.library.loading import Counts, Instructions, Responses
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
@@ -75,7 +77,11 @@ class Command(BaseCommand):
                 "Name the model that wrote the responses with --model NAME, or its column with --column model=COLUMN."
             )
         try:
-            with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
+            with (
+                recorded("load_responses", options["file"]) as recording,
+                progress_shown(f"Reading {options['file'].name}") as progress,
+                transaction.atomic(),
+            ):
                 workspace = workspace_for_load(options["workspace"])
                 benchmark = benchmark_to_fill(workspace, slug)
                 run = _run(benchmark, options["run"], options["experiment"])
@@ -84,6 +90,7 @@ class Command(BaseCommand):
                 counts = loader.load(_counted(records, progress)) + Counts(skipped=len(skipped))
                 if skipped and counts == Counts(skipped=len(skipped)):
                     raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
+                recording.store(workspace, benchmark.slug, counts)
                 if counts.created:
                     Event.objects.create(
                         workspace=workspace,
@@ -128,11 +135,12 @@ def _has_model(file: Path) -> bool:
 
 def _run(benchmark: Benchmark, name: str, experiment: str) -> GenerationRun:
     name = name or f"{benchmark.slug} {experiment.replace('_', ' ')}"
-    run, _made = GenerationRun.objects.get_or_create(
+    run, made = GenerationRun.objects.get_or_create(
         benchmark=benchmark,
         name=name[:100],
         defaults={"experiment": experiment, "status": GenerationRun.Status.IMPORTED},
     )
+    note_created([run] if made else [])
     if run.status != GenerationRun.Status.IMPORTED or run.experiment != experiment:
         raise CommandError(
             f"Run {name!r} of {benchmark.slug} was generated here or belongs to experiment {run.experiment}; "

@@ -32,6 +32,7 @@ from generation.importers.tidy import (
     read_preferences,
     read_ratings,
 )
+from generation.library.imports import recorded
 from generation.library.items import Items
 from generation.library.loading import Counts
 from generation.models import MAIN_EXPERIMENT
@@ -121,7 +122,11 @@ class Command(BaseCommand):
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         try:
             layout, rules = _layout(options), _rules(options)
-            with progress_shown(f"Reading {options['file'].name}") as progress, transaction.atomic():
+            with (
+                recorded("load_table", options["file"]) as recording,
+                progress_shown(f"Reading {options['file'].name}") as progress,
+                transaction.atomic(),
+            ):
                 workspace = workspace_for_load(options["workspace"])
                 study, items = _destination(options, layout).open(workspace)
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
@@ -140,6 +145,7 @@ class Command(BaseCommand):
                         object_id=study.public_id,
                         after={"file": options["file"].name, "created": counts.created, "unscored": counts.unscored},
                     )
+                recording.store(workspace, study.slug, counts)
                 naming = scan_study(study).flagged if counts.created else 0
         except UserError as error:
             raise CommandError(str(error)) from error

@@ -53,6 +53,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     waits = next_seat is not None and (short or not (progress and progress.submitted))
     context = {
         "study": study,
+        "known": rater is not None,
         "progress": progress,
         "quota": Policies.of(study).quota,
         "waits": waits,

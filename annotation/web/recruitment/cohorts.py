@@ -37,6 +37,8 @@ from annotation.models import (
 from annotation.monitoring import skipped_tasks
 from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.policies.quality_checks import QUALIFICATION, check_policies
+from annotation.privacy.erasure import erase_rater
+from annotation.privacy.reads import note_reading
 from annotation.recruitment import minimum
 from annotation.recruitment.cohorts import (
     OUTCOMES,
@@ -194,6 +196,8 @@ def _render(
         for item in skipped_tasks.skipped_by_all(study)
     ]
     people, policies = people_of(study), Policies.of(study)
+    if any(person.known_as for person in people):
+        note_reading(study, cast(User, request.user), clock=timezone.now)
     shown = doors(request, study)
     context = {
         "study": study,
@@ -370,6 +374,11 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
         case "erase":
             erase_identity(rater, by=user)
             messages.success(request, _("The identity of %(rater)s has been erased. Their ratings are kept.") % name)
+        case "erase_all":
+            erase_rater(rater, by=user)
+            messages.success(
+                request, _("All personal data of %(rater)s has been erased. Their ratings are kept.") % name
+            )
         case _:
             raise Http404
     return redirect("annotation:cohorts", study)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import Event, User
+from accounts.models import Event, Membership, User
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.masking.scan import undecided
 from annotation.models import Cohort, Guideline, Rater, Study, Task
@@ -245,4 +245,6 @@ def history(request: HttpRequest, slug: str) -> HttpResponse:
     page = Paginator(events_of(study), EVENTS_A_PAGE).get_page(request.GET.get("page"))
     lines: list[EventLine] = event_lines(study, list(page.object_list))
     context = {"study": study, "can_lead": True, "provenance": provenance_of(study), "page": page, "lines": lines}
+    owners = study.workspace.memberships.filter(user=_user(request), role=Membership.Role.OWNER)
+    context["owns"] = owners.exists()
     return render(request, "annotation/history.html", context)

@@ -17,6 +17,7 @@ from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
 from generation.importers.records import InstructionRecord
+from generation.library.imports import recorded
 from generation.library.loading import Counts, Instructions
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
 
@@ -57,13 +58,18 @@ class Command(BaseCommand):
         if len(options["title"]) > LONGEST_TITLE:
             raise CommandError(f"--title is too long; keep it to {LONGEST_TITLE} characters.")
         try:
-            with progress_shown(f"Reading {file.name}") as progress, transaction.atomic():
+            with (
+                recorded("load_instructions", file) as recording,
+                progress_shown(f"Reading {file.name}") as progress,
+                transaction.atomic(),
+            ):
                 workspace = workspace_for_load(options["workspace"])
                 loader = Instructions(benchmark_to_fill(workspace, slug, title=options["title"]), compare=True)
                 records = _counted(read_instructions(file, layout, on_bad), progress)
                 counts = loader.load(records)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
                     raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
+                recording.store(workspace, slug, counts)
                 if counts.changed:
                     Event.objects.create(
                         workspace=workspace,

@@ -15,6 +15,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
 from core.messages.rendering import for_reader
 from generation.endpoints.clients import NoEndpoint
+from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
@@ -56,6 +57,7 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
         "leads": _leads(request, found),
         "provenance": ["scripted"] if scripted_models(found) else [],
         "budget_form": budget_form(found),
+        "month": month_of(found.workspace_id, timezone.now),
         "part": part,
         "seen": request.GET.get("seen"),
     }

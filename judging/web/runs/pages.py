@@ -16,6 +16,7 @@ from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
 from core.messages.rendering import for_reader
 from generation.endpoints.clients import uncounted_of
+from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
 from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
@@ -137,6 +138,7 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, object]:
         "reviews": review_studies_of(run),
         "provenance": ["scripted"] if scripted else [],
         "budget_form": budget_form(run),
+        "month": month_of(run.workspace_id, timezone.now),
     }
 
 

@@ -20,7 +20,7 @@ from annotation.rules.spacing import Given, Rate, due, is_due, kinds_due, phase_
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
 from tests.annotation.raters_at_work import NOON, answer, clock, make_pairs, make_study, work
-from tests.factories import make_rater, make_user
+from tests.factories import make_rater, make_user, remove
 from tests.markup import markup
 
 rates = st.sampled_from([Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(3, 40), Fraction(1, 4)])
@@ -223,7 +223,7 @@ class TestProbes:
             for seed in range(5):
                 assert _first_side(make_rater(study), replace_seed(study, seed), probe.task_id, coming, "") == other
             # Without the three, what counts is the first answers: the probe itself moves nothing.
-            Assignment.objects.filter(task=probe.task).exclude(rater=rater).delete()
+            remove(Assignment.objects.filter(task=probe.task).exclude(rater=rater))
             even = "b" if first.shown_first == "a" else "a"
             assert _first_side(make_rater(study), study, probe.task_id, coming, "") == even
 
@@ -284,8 +284,8 @@ class TestOnTheWire:
     def test_a_probes_page_is_that_of_the_task_when_it_was_new(self, at_probe):
         client, probe, first = at_probe
         page = self.shape(client, probe)
-        Assignment.objects.filter(pk=probe.pk).delete()
-        first.scores.all().delete()
+        remove(Assignment.objects.filter(pk=probe.pk))
+        remove(first.scores.all())
         Assignment.objects.filter(pk=first.pk).update(status="open", submitted_at=None)
         assert self.shape(client, first) == page
         for word in ("probe", "repeat", "again", "known"):

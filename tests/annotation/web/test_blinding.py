@@ -34,7 +34,7 @@ from annotation.models import (
 from annotation.policies.quality_checks import TRAINING
 from annotation.rules.subtasks import subtasks_in
 from generation.models import Benchmark, Instruction, LanguageModel, Response
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, remove
 from tests.screen_studies import make_pair_study, make_review_study, make_stars_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -194,7 +194,7 @@ def study(request, distinct_ids):
     study.status = "open"
     study.save()
     gold = Task.objects.filter(study=study).first()
-    Assignment.objects.filter(task=gold).exclude(rater__kind="judge").delete()
+    remove(Assignment.objects.filter(task=gold).exclude(rater__kind="judge"))
     criterion = gold.answer_rubric.criteria.first()
     high = max(float(level["value"]) for level in criterion.levels)
     mark_gold(gold, {criterion.key: high}, purpose=TRAINING, why={"en": "It is so."})

@@ -6,7 +6,7 @@ from calibration.data.frames import EVERY_KIND, NothingToRead, data_hash
 from calibration.data.labels import checklist_rows
 from calibration.data.scores import score_frame
 from generation.models import Category, GenerationRun, Instruction, Response
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, remove
 
 pytestmark = pytest.mark.django_db
 VALUES = {"item0": 1.0, "item1": 0.5, "item2": 0.0, "overall": 6}
@@ -55,7 +55,7 @@ def test_answers_with_an_item_that_does_not_apply_or_is_missing_are_counted_out(
     first, second = Assignment.objects.filter(rater__label="bob")[:2]
     criterion = Criterion.objects.get(rubric=first.task.answer_rubric, key="item1")
     Score.objects.create(assignment=first, criterion=criterion, revision=1, not_applicable=True)
-    second.scores.filter(criterion=criterion).delete()
+    remove(second.scores.filter(criterion=criterion))
     (rows,) = checklist_rows(score_frame(kinds=EVERY_KIND, study=study))
     assert (len(rows.overall), rows.dropped_not_applicable, rows.dropped_incomplete) == (8, 1, 1)
     assert not np.isnan(rows.answers).any()
@@ -93,7 +93,7 @@ def test_the_hash_follows_the_data_not_the_rows(study):
     assignment = Assignment.objects.filter(rater__label="bob").first()
     values = {score.criterion.key: score.value for score in assignment.scores.all()}
     task, rater = assignment.task, assignment.rater
-    assignment.delete()
+    remove(assignment)
     assert data_hash(score_frame(kinds=EVERY_KIND, study=study)) != before
     make_answer(task, rater, values)
     assert data_hash(score_frame(kinds=EVERY_KIND, study=study)) == before

@@ -10,7 +10,7 @@ from annotation.models import Assignment, Score, Study
 from calibration.models import Fit, Report
 from generation.models import Category
 from tests.calibration.answered_studies import answer_study, answered_study
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_workspace
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_workspace, remove
 
 pytestmark = pytest.mark.django_db
 
@@ -213,7 +213,7 @@ def test_an_exported_fit_is_repeated_without_the_study(tmp_path):
     path = tmp_path / "fit.json"
     first = result_of("fit_weights", "essays", "--draws", "50", "--seed", "4", "--export", str(path))
     Fit.objects.all().delete()
-    Assignment.objects.filter(task__study=study).delete()
+    remove(Assignment.objects.filter(task__study=study))
     again = result_of("fit_weights", "--from", str(path))
     assert again["repeated"] is True
     assert again["categories"] == first["categories"]

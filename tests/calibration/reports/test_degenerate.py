@@ -13,7 +13,7 @@ from calibration.fits.store import run_fit
 from generation.models import Category, Instruction
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import FILES, never_nan, signed_in, text_of
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, remove
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -114,7 +114,7 @@ def disconnected():
     study = pair_study(models=4, instructions=4, raters=2)
     for task in study.tasks.select_related("response_a__model", "response_b__model"):
         if {task.response_a.model.name, task.response_b.model.name} not in ({"model0", "model1"}, {"model2", "model3"}):
-            task.delete()
+            remove(task)
     return judged_pairs(study)
 
 

@@ -22,7 +22,15 @@ from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts, word
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_judge_rater,
+    make_rater,
+    make_user,
+    make_workspace,
+    remove,
+)
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -295,7 +303,7 @@ def test_a_large_study_is_fitted_by_the_worker_while_the_page_waits(
 
 
 def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
-    study.tasks.exclude(pk=study.tasks.first().pk).delete()
+    remove(study.tasks.exclude(pk=study.tasks.first().pk))
     tasks.fit_study(study.pk, 0.5, False, False, None)
     assert Event.objects.filter(verb=FIT_REFUSED).count() == 1
     page = markup(lead.get(address("weights") + "?after="))
@@ -353,7 +361,7 @@ def test_the_report_is_kept_until_an_answer_is_added(study, lead, django_assert_
 
 def test_one_rater_is_told_that_a_second_is_needed():
     study = answered_study()
-    study.raters.exclude(label="rater-0").delete()
+    remove(study.raters.exclude(label="rater-0"))
     page = markup(signed_in("lead", study.workspace).get(address("agreement")))
     assert "Have more people rate" in page
 
@@ -388,10 +396,10 @@ def test_cohorts_are_compared_where_there_are_any(study, lead):
 
 def test_identical_answers_have_a_rate_but_no_alpha(lead, study):
     for rater in study.raters.exclude(label="rater-0"):
-        rater.assignments.all().delete()
-    study.raters.exclude(label="rater-0").delete()
+        remove(rater.assignments.all())
+    remove(study.raters.exclude(label="rater-0"))
     first = study.raters.get()
-    first.assignments.all().delete()
+    remove(first.assignments.all())
     second = make_rater(study, label="rater-9")
     for task in study.tasks.all():
         for rater in (first, second):
