@@ -63,7 +63,10 @@ def test_every_record_has_its_triggers():
             "WHERE NOT tgisinternal AND tgname NOT LIKE 'counted_%' GROUP BY 1"
         )
     else:
-        query = "SELECT tbl_name, count(*) FROM sqlite_master WHERE type = 'trigger' AND name NOT LIKE 'counted_%' GROUP BY 1"
+        query = (
+            "SELECT tbl_name, count(*) FROM sqlite_master "
+            "WHERE type = 'trigger' AND name NOT LIKE 'counted_%' GROUP BY 1"
+        )
     with connection.cursor() as cursor:
         cursor.execute(query)
         # PostgreSQL has one more, against TRUNCATE, which SQLite does not know.
