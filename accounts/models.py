@@ -1,5 +1,6 @@
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.db.public_ids import new_public_id
@@ -128,12 +129,12 @@ class ApiToken(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
-    scopes = models.JSONField(default=list)
+    scopes = models.JSONField(default=list, db_default=[])
     """Values of Scope."""
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="api_tokens")
     """The only workspace that the token gives access to; None stands for all in which its owner may read results."""
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_default=Now())
     used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -112,9 +112,9 @@ class Report(models.Model):
     settings = models.JSONField(default=dict)
     settings_hash = models.CharField(max_length=64)
     result = models.JSONField(default=dict)
-    asked_hash = models.CharField(max_length=64, blank=True)
-    answers = models.PositiveIntegerField(default=0)
-    seconds = models.FloatField(default=0.0)
+    asked_hash = models.CharField(max_length=64, blank=True, db_default="")
+    answers = models.PositiveIntegerField(default=0, db_default=0)
+    seconds = models.FloatField(default=0.0, db_default=0.0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

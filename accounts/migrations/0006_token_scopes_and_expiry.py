@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import django.db.models.deletion
 from django.db import migrations, models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 READING = ["read", "ratings"]
@@ -16,8 +17,9 @@ def in_a_year():
 
 def scopes_from_permissions(apps, editor):
     tokens = apps.get_model("accounts", "ApiToken").objects
-    tokens.filter(may_change=False).update(scopes=READING)
-    tokens.filter(may_change=True).update(scopes=CHANGING)
+    # Each row is changed once: PostgreSQL makes no index while a row of this transaction has checks outstanding.
+    tokens.filter(may_change=False).update(scopes=READING, expires_at=in_a_year())
+    tokens.filter(may_change=True).update(scopes=CHANGING, expires_at=in_a_year())
 
 
 class Migration(migrations.Migration):
@@ -25,8 +27,8 @@ class Migration(migrations.Migration):
     operations = [
         # The column stays, with a value for new rows, so that processes of the version before still read tokens.
         migrations.AlterField("apitoken", "may_change", models.BooleanField(default=False, db_default=False)),
-        migrations.AddField("apitoken", "scopes", models.JSONField(default=list)),
-        migrations.AddField("apitoken", "expires_at", models.DateTimeField(default=in_a_year), preserve_default=False),
+        migrations.AddField("apitoken", "scopes", models.JSONField(default=list, db_default=[])),
+        migrations.AddField("apitoken", "expires_at", models.DateTimeField(db_default=Now())),
         migrations.AddField(
             "apitoken",
             "workspace",

@@ -30,17 +30,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='report',
             name='answers',
-            field=models.PositiveIntegerField(default=0),
+            field=models.PositiveIntegerField(db_default=0, default=0),
         ),
         migrations.AddField(
             model_name='report',
             name='asked_hash',
-            field=models.CharField(blank=True, max_length=64),
+            field=models.CharField(blank=True, db_default='', max_length=64),
         ),
         migrations.AddField(
             model_name='report',
             name='seconds',
-            field=models.FloatField(default=0.0),
+            field=models.FloatField(db_default=0.0, default=0.0),
         ),
         migrations.AddIndex(
             model_name='report',
