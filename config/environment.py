@@ -70,10 +70,10 @@ def secret(name: str, *, default: str = "") -> str:
     return word
 
 
-def refuse_unknown(settings: Path) -> None:
-    """Raise ImproperlyConfigured if a variable of Plumbline is set that the file of the settings does not read."""
+def refuse_unknown(*settings: Path) -> None:
+    """Raise ImproperlyConfigured if a variable of Plumbline is set that none of the files of the settings reads."""
     # A variable that is read in one mode only, or only beside another one, is known in all modes.
-    known = _read | set(NAMES.findall(settings.read_text(encoding="utf-8")))
+    known = _read.union(*(NAMES.findall(file.read_text(encoding="utf-8")) for file in settings))
     for name, value in sorted(os.environ.items()):
         if not name.upper().startswith(OPENING) or name in known or INJECTED.fullmatch(name) or LINKED.match(value):
             continue

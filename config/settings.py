@@ -177,6 +177,7 @@ CELERY_TASK_ROUTES = {
     "judging.compare": {"queue": REPORTS},
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},
+    "annotation.retain": {"queue": SWEEPS},
     "calibration.sweep": {"queue": SWEEPS},
     "core.send_waiting": {"queue": SWEEPS},
     "generation.sweep": {"queue": SWEEPS},
@@ -350,4 +351,4 @@ if SENTRY_DSN := environment.text("SENTRY_DSN"):
 
     reporting.begin(SENTRY_DSN)
 
-environment.refuse_unknown(Path(__file__))
+environment.refuse_unknown(Path(__file__), Path(identity.__file__))

@@ -13,6 +13,7 @@ from generation.models import (
     Category,
     Endpoint,
     EndpointGrant,
+    EndpointSlots,
     EndpointTurn,
     GenerationItem,
     GenerationRun,
@@ -149,6 +150,12 @@ class ShownAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
+
+
+@admin.register(EndpointSlots)
+class EndpointSlotsAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ["endpoint", "worker", "wanted", "held", "leased_until"]
+    list_select_related = ["endpoint"]
 
 
 @admin.register(EndpointTurn)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from accounts.sign_in.client_address import _is_proxy, _parsed
+from accounts.sign_in.client_address import from_listed_proxy
 from config.observability.logs import request_id
 from config.observability.secrets_in_paths import masked
 
@@ -56,6 +56,6 @@ class RequestMiddleware:
 def id_of(request: HttpRequest) -> str:
     """Return the id that a listed proxy gave the request, or a new one: anybody else could write anything into a log."""
     given = str(request.META.get("HTTP_X_REQUEST_ID", ""))
-    if given and USABLE.fullmatch(given) and _is_proxy(_parsed(str(request.META.get("REMOTE_ADDR", "")))):
+    if given and USABLE.fullmatch(given) and from_listed_proxy(request):
         return given
     return secrets.token_hex(8)

@@ -6,8 +6,9 @@ from django.db import transaction
 from django.utils.translation import gettext, ngettext
 
 from accounts.models import Event, User
+from core.db.append_only import removing
 from core.errors import UserError
-from generation.models import Endpoint, EndpointTurn, LanguageModel
+from generation.models import Endpoint, EndpointGrant, EndpointSlots, EndpointTurn, LanguageModel
 
 Row = Endpoint | LanguageModel
 NAMES_SHOWN = 5
@@ -15,6 +16,10 @@ NAMES_SHOWN = 5
 
 class StillUsed(UserError):
     """Something depends on it; the sentence says what."""
+
+
+OWN = (None, EndpointGrant, EndpointSlots, EndpointTurn)
+"""Tables of rows that go with their endpoint."""
 
 
 def why_it_stays(row: Row) -> str:
@@ -42,7 +47,7 @@ def remove(row: Row, *, user: User | None = None) -> None:
             return
         if words := why_it_stays(locked):
             raise StillUsed(words)
-        Event.objects.create(
+        event = Event(
             workspace_id=locked.workspace_id,
             actor=user,
             verb="model removed" if isinstance(locked, LanguageModel) else "endpoint removed",
@@ -50,14 +55,15 @@ def remove(row: Row, *, user: User | None = None) -> None:
             object_id=str(locked.pk),
             before={"name": locked.name},
         )
-        locked.delete()
+        with removing(event):  # an endpoint's grants are a record
+            locked.delete()
 
 
 def _uses(row: Row) -> Iterator[tuple[str, str, int]]:
     """Label, name and number of the rows of every table that point to this one, of whatever app."""
     for relation in row._meta.get_fields(include_hidden=True):
         table = relation.related_model
-        if not relation.auto_created or relation.concrete or table in (None, EndpointTurn):
+        if not relation.auto_created or relation.concrete or table in OWN:
             continue
         count = table._base_manager.filter(**{relation.field.name: row.pk}).count()  # type: ignore[union-attr]
         if count:

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import environment
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTINGS = ROOT / "config" / "settings.py"
+SETTINGS = (ROOT / "config" / "settings.py", ROOT / "config" / "identity.py")
 GOOD = string.ascii_letters[:50]
 
 
@@ -62,7 +62,7 @@ def test_every_example_of_a_secret_in_the_documents_is_refused(monkeypatch):
 def test_a_variable_that_nothing_reads_stops_the_start(monkeypatch, name, near):
     monkeypatch.setenv(name, "1")
     with pytest.raises(ImproperlyConfigured, match=re.escape(near)):
-        environment.refuse_unknown(SETTINGS)
+        environment.refuse_unknown(*SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_variable_that_nothing_reads_stops_the_start(monkeypatch, name, near):
 )
 def test_what_kubernetes_and_container_links_set_is_ignored(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
-    environment.refuse_unknown(SETTINGS)
+    environment.refuse_unknown(*SETTINGS)
 
 
 def test_a_variable_that_is_read_anywhere_or_named_in_the_settings_is_known(monkeypatch, tmp_path):
@@ -101,4 +101,4 @@ def test_a_variable_that_is_read_anywhere_or_named_in_the_settings_is_known(monk
 def test_every_setting_stands_in_the_table_of_the_operators_and_no_other():
     page = (ROOT / "docs" / "operations.md").read_text()
     listed = set(re.findall(r"^\| `(PLUMBLINE_[A-Z0-9_]+)`", page, re.MULTILINE))
-    assert listed == set(environment.NAMES.findall(SETTINGS.read_text()))
+    assert listed == {name for file in SETTINGS for name in environment.NAMES.findall(file.read_text())}

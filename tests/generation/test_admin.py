@@ -9,13 +9,16 @@ from generation.endpoints.grants import allow
 from generation.library.search import note_texts
 from generation.models import (
     Endpoint,
+    EndpointSlots,
     EndpointTurn,
     GenerationItem,
     GenerationRun,
     GenerationShare,
+    Import,
     Instruction,
     LanguageModel,
     Response,
+    SpendingLimit,
     SurplusReply,
 )
 from tests.factories import make_checklist_study, make_user
@@ -31,6 +34,11 @@ def signed_in(client):
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="local", kind="scripted")
     allow(endpoint, command="add_model")
     EndpointTurn.objects.create(endpoint=endpoint, opens_at=timezone.now())
+    EndpointSlots.objects.create(
+        endpoint=endpoint, worker="here:1:x", wanted=4, **dict.fromkeys(("since", "leased_until"), timezone.now())
+    )
+    Import.objects.create(workspace=study.workspace, command="load_table", file="r.csv", about=study.slug)
+    SpendingLimit.objects.create(workspace=study.workspace, money=5)
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()
     item = GenerationItem.objects.create(run=run, instruction=response.instruction, model=LanguageModel.objects.get())

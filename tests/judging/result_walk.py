@@ -116,8 +116,8 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
             for file in files_on(address, content):
                 taken = client.get(file)
                 found[file] = taken.status_code, taken.content.decode(errors="replace")
-    for name in ("judging:export_file", "api:export"):
-        address = reverse(name, args=[study])
+    own = [study.workspace.slug, study.slug]
+    for address in (reverse("judging:export_file", args=[study]), reverse("api:export", args=own)):
         answer = client.get(address)
         assert b"".join(answer)  # read to its end, so that the client closes it and the database stays connected
         found[address] = answer.status_code, ""

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
 from generation.endpoints.probing import NoAnswer, NoModel, in_words, probe_endpoint
 from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named
+from generation.library.removal import remove
 from generation.llm.errors import ChatError
 from generation.models import Endpoint
 
@@ -61,4 +62,4 @@ class Command(BaseCommand):
 def _forget(endpoint: Endpoint, known: set[int]) -> None:
     """Delete an endpoint that does not answer, if this command has just created it."""
     if endpoint.pk not in known:
-        endpoint.delete()
+        remove(endpoint)

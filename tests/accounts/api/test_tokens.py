@@ -77,8 +77,9 @@ def addresses(study, run, fit):
         parts = pattern.pattern.regex.groupindex
         if pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
-        else:
-            yield pattern.name, reverse(f"api:{pattern.name}", args=[of[pattern.name]] if parts else []), "get"
+        elif pattern.name:  # old addresses have none
+            own = [study.workspace.slug] if "workspace" in parts else []
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[*own, of[pattern.name]] if parts else []), "get"
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):

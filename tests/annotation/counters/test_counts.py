@@ -16,7 +16,7 @@ from annotation.models import Assignment, Score, StudyChange, StudyCounter, Task
 from calibration.report_store.state import state_of
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, remove
 
 pytestmark = pytest.mark.django_db
 VALUES = {"item0": 1.0, "item1": 0.5, "item2": 0.0, "overall": 6}
@@ -59,9 +59,9 @@ def test_every_change_of_answers_is_counted(study):
     first.discredited = True
     first.save()
     counts = changed(study, counts)
-    Score.objects.filter(assignment=first, revision=1).delete()
+    remove(Score.objects.filter(assignment=first, revision=1))
     counts = changed(study, counts)
-    first.delete()
+    remove(first)
     counts = changed(study, counts)
     assert (counts.answers, counts.scores) == (0, 0)
     Task.objects.filter(pk=tasks[1].pk).update(gold={"purpose": "control", "expected": {}})
@@ -224,7 +224,7 @@ def test_what_is_remembered_of_categories_and_of_other_studies_is_never_old():
     is_new()
     Instruction.objects.filter(external_id="essays-0").update(category=None)
     is_new()
-    verdict.delete()
+    remove(verdict)
     is_new()
     try:
         with transaction.atomic():

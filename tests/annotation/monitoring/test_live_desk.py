@@ -19,7 +19,15 @@ from annotation.monitoring.stored_progress import counted, keep_tally
 from annotation.policies.policies import CONTROL
 from annotation.tasks import count_desk
 from annotation.web.monitoring.rater import habits_of
-from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
+from tests.factories import (
+    make_answer,
+    make_checklist_study,
+    make_judge_rater,
+    make_rater,
+    make_user,
+    make_workspace,
+    remove,
+)
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -364,7 +372,7 @@ def test_a_large_study_without_new_answers_is_not_counted_again(study, monkeypat
 
     seen_after(20)
     assert asked == []
-    Assignment.objects.filter(task__study=study, status="submitted").first().scores.all().delete()
+    remove(Assignment.objects.filter(task__study=study, status="submitted").first().scores.all())
     seen_after(25)
     assert asked == [study.pk]
     keep_tally(study, clock=lambda: now)

@@ -375,7 +375,7 @@ def test_every_cookie_gone_leads_to_the_way_back_and_tells_nothing(client, study
     account = make_rater(study, make_user("rater", study.workspace, username="rosa"))
     theirs = Assignment.objects.create(task=study.tasks.last(), rater=account)
     addresses = [rate_url(mine), reverse("annotation:rate", args=["AAAAAAAAAAAAAAAA"])]
-    addresses += [reverse("annotation:done", args=[slug]) for slug in (study.slug, "no-such-study")]
+    addresses += [reverse("annotation:done", args=[f"lab/{slug}"]) for slug in (study.slug, "no-such-study")]
     pages = set()
     for address in addresses:
         html = Client().get(address).content.decode().replace(address, "")

@@ -108,7 +108,7 @@ def test_work_in_progress_is_ended_first(study, owner, state):
 @pytest.mark.parametrize("name", ["delete_study", "delete_workspace"])
 def test_only_an_owner_who_types_the_slug_deletes(study, owner, client, name):
     slug = "tea" if name == "delete_study" else "lab"
-    address = reverse(f"annotation:{name}", args=[slug])
+    address = reverse(f"annotation:{name}", args=[study if name == "delete_study" else slug])
     for role in ("lead", "analyst", "rater"):
         client.force_login(make_user(role, study.workspace))
         assert client.get(address).status_code in (403, 404)
@@ -128,7 +128,7 @@ def test_only_an_owner_who_types_the_slug_deletes(study, owner, client, name):
 
 
 def test_the_links_to_delete_are_an_owners(study, owner, client):
-    history, members = reverse("annotation:history", args=["tea"]), reverse("accounts:people_of", args=["lab"])
+    history, members = reverse("annotation:history", args=[study]), reverse("accounts:people_of", args=["lab"])
     assert "/delete/" in client.get(history).content.decode()
     assert "/delete/" in client.get(members).content.decode()
     client.force_login(make_user("lead", study.workspace))

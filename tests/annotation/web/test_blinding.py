@@ -96,7 +96,8 @@ class WatchedClient(Client):
         found = ID.search(sent.replace(environment.get("PATH_INFO", ""), ""))
         if found:
             raise Leak(f"{place} holds a database id: {sent[max(0, found.start() - 60) : found.end() + 20]}")
-        if response.status_code >= 500:
+        # No worker lives beside a test, which is what /health/ready/ tells.
+        if response.status_code >= 500 and environment.get("PATH_INFO") != "/health/ready/":
             raise Leak(f"{place} broke")
         self.seen += 1
         return response

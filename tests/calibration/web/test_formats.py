@@ -44,8 +44,8 @@ def test_csv_and_json_keep_every_digit():
 
 def test_a_page_as_json_holds_its_answer_and_every_block():
     blocks = [Block("alpha", "Alpha", table=table(["a", 0.5, None, None])), Block("none", "None", reason="Too few.")]
-    found = json.loads(page_as_json(ResultPage("Agreement", "They agree.", blocks, [])))
-    assert found["answer"] == "They agree."
+    found = json.loads(page_as_json(ResultPage("Agreement", "They agree.", blocks, []), {"answers_since": 2}))
+    assert (found["answer"], found["answers_since"]) == ("They agree.", 2)
     assert [block["key"] for block in found["blocks"]] == ["alpha", "none"]
     assert found["blocks"][0]["table"]["rows"] == [["a", 0.5, None, None]]
     assert found["blocks"][1]["reason"] == "Too few." and found["blocks"][1]["table"] is None

@@ -69,7 +69,9 @@ def test_a_prompt_made_of_parts_is_what_a_model_is_asked_and_its_parts_stay_to_b
     page = markup(client.get(reverse("generation:instruction", args=[stored.public_id])))
     assert "Parts of the prompt" in page
     assert "<li>no names</li>" in page
-    rows = client.get(f"/api/v1/benchmarks/{stored.benchmark.slug}/instructions/").json()["results"]
+    rows = client.get(
+        f"/api/v1/w/{stored.benchmark.workspace.slug}/benchmarks/{stored.benchmark.slug}/instructions/"
+    ).json()["results"]
     assert rows[0]["parts"]["data"] == PARTS["data"] and rows[0]["messages"][0]["content"] == WRAPPED
 
 
