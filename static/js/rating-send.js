@@ -58,7 +58,7 @@
     now.className = "button button-quiet";
     now.textContent = line.dataset.now;
     now.addEventListener("click", () => flush());
-    line.append(`${line.dataset.again} ${new Date(nextTry).toLocaleTimeString(document.documentElement.lang)} `, now);
+    line.append(`${line.dataset.nextTry} ${new Date(nextTry).toLocaleTimeString(document.documentElement.lang)} `, now);
   };
 
   // The next attempt: later each time and never at the same moment as everybody else's; not before the server asks for.
