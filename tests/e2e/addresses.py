@@ -35,6 +35,7 @@ SAME = "shows what another address shows, and only while a study of near-copies 
 NOT_PAGES = {
     SENT: {
         "accounts:change_person",
+        "accounts:forget_browsers",
         "accounts:revoke_token",
         "accounts:sign_out",
         "accounts:withdraw_invitation",
@@ -86,6 +87,8 @@ NOT_PAGES = {
         "health",
         "judging:export_file",
         "judging:run_file",
+        "live",
+        "ready",
     },
     AWAY: {"annotation:erase_own", "annotation:launching", "annotation:start", "set_language"},
     SAME: {"annotation:preview_differences"},

@@ -42,7 +42,7 @@ def what_is_it(reply):
         return SENT
     if 300 <= reply.status_code < 400:
         return AWAY
-    if reply.status_code == 200 and not html:
+    if reply.status_code in (200, 503) and not html:  # without a worker, /health/ready/ answers 503
         return FILE
     if reply.status_code == 200:
         return "" if b"<html" in reply.content else PART
