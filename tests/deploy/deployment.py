@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 GIVEN = {
-    "PLUMBLINE_SECRET_KEY": "k3y-" * 12,
+    "PLUMBLINE_SECRET_KEY": "a-key-of-the-tests-0123456789-and-48-characters",
     "PLUMBLINE_ALLOWED_HOSTS": "rate.example.org",
     "POSTGRES_PASSWORD": "letters",
     "PLUMBLINE_CERTIFICATES": "/somewhere",

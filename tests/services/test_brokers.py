@@ -100,7 +100,9 @@ def test_a_broker_that_is_cut_off_delays_nothing_and_loses_nothing(tmp_path, pro
     way.mend()
 
     rows.rows.execute("UPDATE core_requestedtask SET sent_at = sent_at - interval '1 hour'")
-    wait_until(lambda: not rows.one("SELECT count(*) FROM core_requestedtask"), "what the page asked for is done", 60.0)
+    wait_until(
+        lambda: not rows.one("SELECT count(*) FROM core_requestedtask"), "what the page asked for is done", 150.0
+    )
     wait_until(lambda: rows.run_status() == "finished", "the run ends", 90.0)
     assert staying.poll() is None
     assert rows.items("scored") == ITEMS == rows.one("SELECT count(*) FROM judging_reply")

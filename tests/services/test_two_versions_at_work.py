@@ -54,8 +54,15 @@ class Rater:
 
     def open(self, path, **fields):
         data = urllib.parse.urlencode(fields).encode() if fields else None
-        with self.opener.open(urllib.request.Request(urllib.parse.urljoin(self.url, path), data), timeout=60) as reply:
-            return reply.url, reply.read().decode()
+        try:
+            with self.opener.open(
+                urllib.request.Request(urllib.parse.urljoin(self.url, path), data), timeout=60
+            ) as reply:
+                return reply.url, reply.read().decode()
+        except urllib.error.HTTPError as moved:
+            if moved.code != 307:
+                raise
+            return self.open(moved.headers["Location"], **fields)  # a form sent to an address of the version before
 
     def sign_in(self):
         url, page = self.open("/sign-in/")
