@@ -56,10 +56,11 @@ def environment(folder, **more):
 
 @pytest.fixture
 def in_compose(image, database, tmp_path):
-    """The environment of the compose file's services, with a database and a Redis that are here."""
+    """The environment of the compose file's services, with a database, a Redis and a proxy that are here."""
     stated = {name: str(value) for name, value in compose()["services"]["web"]["environment"].items()}
-    redis = os.environ.get("PLUMBLINE_TEST_REDIS", "redis://127.0.0.1:6379/14")
-    return environment(tmp_path, **stated | {"DATABASE_URL": database, "REDIS_URL": redis})
+    redis = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379/14")
+    here = {"DATABASE_URL": database, "REDIS_URL": redis, "PLUMBLINE_TRUSTED_PROXIES": "127.0.0.1"}
+    return environment(tmp_path, **stated | here)
 
 
 def command_of(service, port=8000):

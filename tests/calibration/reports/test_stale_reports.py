@@ -323,7 +323,7 @@ def test_of_many_web_processes_that_ask_at_once_one_queues(monkeypatch):
     if connection.vendor != "postgresql":
         pytest.skip("the database in memory of SQLite has one connection")
     study, sent = answered_study(instructions=1), []
-    monkeypatch.setattr(refreshes, "send", lambda *given: sent.append(given))
+    monkeypatch.setattr(refreshes, "send_after_commit", lambda *given: sent.append(given))
     barrier = threading.Barrier(8)
 
     def ask():
