@@ -27,13 +27,13 @@ class StudyCounts:
 def counts_of(study: Study) -> StudyCounts | None:
     """Return the counts in one statement, so that all are of the same moment; None while nothing is counted."""
     both = " UNION ALL ".join(
-        f"SELECT study, {', '.join(COLUMNS)} FROM {table} "
+        f"SELECT study, {', '.join(COLUMNS)} FROM {table} "  # nosec B608 # names of our own
         "WHERE study <= 0 OR study IN (SELECT id FROM annotation_study WHERE workspace_id = %s)"
         for table in (COUNTERS, CHANGES)
     )
     sums = ", ".join(f"SUM({column})" for column in COLUMNS)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT study, {sums} FROM ({both}) each_one GROUP BY study", [study.workspace_id] * 2)
+        cursor.execute(f"SELECT study, {sums} FROM ({both}) each_one GROUP BY study", [study.workspace_id] * 2)  # nosec B608 # names of our own
         rows = {int(row[0]): [int(value) for value in row[1:]] for row in cursor.fetchall()}
     if IN_USE not in rows:
         return None
@@ -56,7 +56,7 @@ def fold() -> int:
               INSERT INTO {COUNTERS} (study, {", ".join(COLUMNS)})
               SELECT study, {", ".join(f"SUM({column})" for column in COLUMNS)} FROM gone GROUP BY study ORDER BY study
               ON CONFLICT (study) DO UPDATE SET {sums} RETURNING study
-            ) SELECT COUNT(*) FROM gone"""
+            ) SELECT COUNT(*) FROM gone"""  # nosec B608 # names of our own
         )
         return int(cursor.fetchone()[0])
 

@@ -44,7 +44,7 @@ def remove(connection: BaseDatabaseWrapper) -> None:
     """Stop counting; studies are counted from their rows until `install`."""
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         if COUNTERS in connection.introspection.table_names(cursor):
-            cursor.execute(f"DELETE FROM {COUNTERS} WHERE study = {IN_USE}")
+            cursor.execute(f"DELETE FROM {COUNTERS} WHERE study = {IN_USE}")  # nosec B608 # names of our own
         for name, table in _existing(connection):
             cursor.execute(f"DROP TRIGGER {name}" + (f" ON {table}" if _is_postgresql(connection) else ""))
 
@@ -55,7 +55,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
         known = set(connection.introspection.table_names(cursor))
         if not {COUNTERS, CHANGES, SCORE, *FILED} <= known:
             return
-        cursor.execute(f"SELECT 1 FROM {COUNTERS} WHERE study = {IN_USE}")
+        cursor.execute(f"SELECT 1 FROM {COUNTERS} WHERE study = {IN_USE}")  # nosec B608 # names of our own
         if cursor.fetchone():
             return
     if {name for name, _table in _existing(connection)} != set(_names()):
@@ -66,7 +66,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
     # The triggers are committed, so an answer is either counted by them or seen by this statement.
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for table in (COUNTERS, CHANGES):
-            cursor.execute(f"DELETE FROM {table} WHERE study > 0 AND study NOT IN (SELECT id FROM annotation_study)")
+            cursor.execute(f"DELETE FROM {table} WHERE study > 0 AND study NOT IN (SELECT id FROM annotation_study)")  # nosec B608 # names of our own
         for study, answers, scores, judged in differences(connection):
             add(cursor, connection, study, changes=1, answers=answers, scores=scores, judged=judged, tasks=1)
         add(cursor, connection, FILING, changes=1)
@@ -77,14 +77,14 @@ def add(cursor: Any, connection: BaseDatabaseWrapper, study: int, **counts: int)
     """Add to the counts of a study."""
     values = ", ".join(str(int(counts.get(column, 0))) for column in COLUMNS)
     if _is_postgresql(connection):
-        cursor.execute(f"INSERT INTO {CHANGES} (study, {', '.join(COLUMNS)}) VALUES ({int(study)}, {values})")
+        cursor.execute(f"INSERT INTO {CHANGES} (study, {', '.join(COLUMNS)}) VALUES ({int(study)}, {values})")  # nosec B608 # names of our own
     else:
         cursor.execute(_upsert(f"SELECT {int(study)}, {values} WHERE true"))
 
 
 def differences(connection: BaseDatabaseWrapper) -> list[tuple[int, int, int, int]]:
     """Count every study from its rows: (study, answers and scores that its counts lack, judges' answers)."""
-    answers = f"SELECT t.study_id AS study, COUNT(*) AS n FROM {ASSIGNMENT} a JOIN {TASK} t ON t.id = a.task_id"
+    answers = f"SELECT t.study_id AS study, COUNT(*) AS n FROM {ASSIGNMENT} a JOIN {TASK} t ON t.id = a.task_id"  # nosec B608 # names of our own
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH held AS (
@@ -102,7 +102,7 @@ def differences(connection: BaseDatabaseWrapper) -> list[tuple[int, int, int, in
               COALESCE(scored.n, 0) - COALESCE(held.scores, 0), COALESCE(judged.n, 0)
             FROM annotation_study study LEFT JOIN held ON held.study = study.id
             LEFT JOIN answered ON answered.study = study.id LEFT JOIN scored ON scored.study = study.id
-            LEFT JOIN judged ON judged.study = study.id ORDER BY study.id"""
+            LEFT JOIN judged ON judged.study = study.id ORDER BY study.id"""  # nosec B608 # names of our own
         )
         return [(int(pk), int(answers), int(scores), int(judged)) for pk, answers, scores, judged in cursor.fetchall()]
 
@@ -131,7 +131,7 @@ def _names() -> Iterator[str]:
 
 def _upsert(select: str) -> str:
     sums = ", ".join(f"{column} = {COUNTERS}.{column} + excluded.{column}" for column in COLUMNS)
-    return f"INSERT INTO {COUNTERS} (study, {', '.join(COLUMNS)}) {select} ON CONFLICT (study) DO UPDATE SET {sums}"
+    return f"INSERT INTO {COUNTERS} (study, {', '.join(COLUMNS)}) {select} ON CONFLICT (study) DO UPDATE SET {sums}"  # nosec B608 # names of our own
 
 
 def _differs(table_columns: tuple[str, ...], distinct: str) -> str:
@@ -151,7 +151,7 @@ def _on_sqlite() -> Iterator[str]:
         yield trigger(
             SCORE,
             event,
-            f"SELECT t.study_id, 1, 0, {sign}, r.kind = 'judge', 0 FROM {ASSIGNMENT} a JOIN {TASK} t ON t.id = a.task_id "
+            f"SELECT t.study_id, 1, 0, {sign}, r.kind = 'judge', 0 FROM {ASSIGNMENT} a JOIN {TASK} t ON t.id = a.task_id "  # nosec B608 # names of our own
             f"JOIN annotation_rater r ON r.id = a.rater_id WHERE a.id = {row}.assignment_id",
         )
         select = f"SELECT t.study_id, 1, {sign} * ({row}.status = 'submitted'), 0, r.kind = 'judge', 0 "
@@ -186,21 +186,21 @@ def _on_postgresql() -> Iterator[str]:
     at = f"JOIN {TASK} t ON t.id = a.task_id JOIN annotation_rater r ON r.id = a.rater_id"
     yield function(
         "scores",
-        f"{into} SELECT t.study_id, COUNT(*), 0, {sign} * COUNT(*), {judged}, 0 FROM moved s "
+        f"{into} SELECT t.study_id, COUNT(*), 0, {sign} * COUNT(*), {judged}, 0 FROM moved s "  # nosec B608 # names of our own
         f"JOIN {ASSIGNMENT} a ON a.id = s.assignment_id {at} GROUP BY t.study_id",
     )
     yield function(
         "assignments",
-        f"{into} SELECT t.study_id, COUNT(*), {sign} * COUNT(*) FILTER (WHERE a.status = 'submitted'), 0, {judged}, 0 "
+        f"{into} SELECT t.study_id, COUNT(*), {sign} * COUNT(*) FILTER (WHERE a.status = 'submitted'), 0, {judged}, 0 "  # nosec B608 # names of our own
         f"FROM moved a {at} WHERE a.status <> 'open' GROUP BY t.study_id",
     )
-    yield function("tasks", f"{into} SELECT study_id, 0, 0, 0, 0, COUNT(*) FROM moved GROUP BY study_id")
+    yield function("tasks", f"{into} SELECT study_id, 0, 0, 0, 0, COUNT(*) FROM moved GROUP BY study_id")  # nosec B608 # names of our own
     for table, name in ((SCORE, "scores"), (ASSIGNMENT, "assignments"), (TASK, "tasks")):
         for event, rows in (("INSERT", "NEW"), ("DELETE", "OLD")):
             yield trigger(table, event, f"REFERENCING {rows} TABLE AS moved FOR EACH STATEMENT", name)
     yield function(
         "assignment",
-        f"{into} SELECT t.study_id, 1, (NEW.status = 'submitted')::int - (OLD.status = 'submitted')::int, 0, "
+        f"{into} SELECT t.study_id, 1, (NEW.status = 'submitted')::int - (OLD.status = 'submitted')::int, 0, "  # nosec B608 # names of our own
         f"(r.kind = 'judge')::int, 0 FROM {TASK} t JOIN annotation_rater r ON r.id = NEW.rater_id "
         "WHERE t.id = NEW.task_id",
     )

@@ -83,7 +83,7 @@ def next_id(connection: BaseDatabaseWrapper, model: type[Model]) -> int:
         return 0
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(f"SELECT last_value + is_called::int FROM {_sequence(connection, model)}")
+            cursor.execute(f"SELECT last_value + is_called::int FROM {_sequence(connection, model)}")  # nosec B608 # names of our own
         else:
             cursor.execute("SELECT seq + 1 FROM sqlite_sequence WHERE name = %s", [model._meta.db_table])
         row = cursor.fetchone()
