@@ -42,6 +42,8 @@ RESULTS = (
     "annotation:known_answers",
 )
 """Pages of one study; those of calibration and judging say in a sentence why there is nothing where there is nothing."""
+COMPUTED = re.compile(r' "(computed_at|answers_since)": [^\n]*\n')
+"""When the numbers of a page were computed, which no two visits have in common."""
 SAME_FILES = re.compile(r"rising=|measure=|/leaderboards/[^/?]+/$")
 """Views of a leaderboard whose files another view offers as well."""
 STATE = ("state", "beside", "reviews", "study", "shape", "choices")
@@ -115,7 +117,7 @@ def walk(study: Study, judges: list[Rater], *, client: Client | None = None) -> 
         if is_page and answer.status_code == 200 and not SAME_FILES.search(address):
             for file in files_on(address, content):
                 taken = client.get(file)
-                found[file] = taken.status_code, taken.content.decode(errors="replace")
+                found[file] = taken.status_code, COMPUTED.sub("", taken.content.decode(errors="replace"))
     own = [study.workspace.slug, study.slug]
     for address in (reverse("judging:export_file", args=[study]), reverse("api:export", args=own)):
         answer = client.get(address)
