@@ -165,7 +165,7 @@ def test_a_changed_scale_is_shown_at_once():
     study = make_study(tasks=4)
     rater = make_rater(study)
     assignment, _progress = next_assignment(rater, study, clock=clock())
-    assert "n/a" not in both(assignment, 0, "")[0]
+    assert 'value="n/a"' not in both(assignment, 0, "")[0]
     assignment.task.answer_rubric.criteria.filter(key="item0").update(may_not_apply=True)
     pieces, whole = both(assignment, 0, "")
     assert 'value="n/a"' in pieces
