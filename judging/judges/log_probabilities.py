@@ -179,15 +179,15 @@ class LogProbabilityTransport:
             self._chats[pk] = self._chat_for(model)
         prefix = perplexity.prefix_messages(call.question)
         own = self._chats[pk]
-        await self._wait_in_line(model, call)
         try:
             first = await self._call(
-                model, own.complete, Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
+                call, model, own.complete, Request(served_name(model), prefix, dict(perplexity.PREFIX_PARAMETERS))
             )
             self._owe(place, first)
             if first.estimated:
                 raise ServerFailed(reply_messages.TOKENS_UNKNOWN())
             scored = await self._call(
+                call,
                 model,
                 own.prompt_log_probabilities,
                 Request(served_name(model), call.request.messages, dict(perplexity.SCORING_PARAMETERS)),
@@ -205,9 +205,13 @@ class LogProbabilityTransport:
         self._owe(place, scored.reply)
         return {"total": found.total, "tokens": found.tokens, "model": model.name}
 
-    async def _call(self, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request) -> C:
-        """Make one call once its endpoint has a free slot. Raises NotSent if the run may send nothing more."""
+    async def _call(
+        self, call: JudgeCall, model: LanguageModel, send: Callable[[Request], Awaitable[C]], request: Request
+    ) -> C:
+        """Make one call once its endpoint has a free slot and may be called. Raises NotSent if nothing more may be sent."""
         async with self._slots(endpoint_of(model)):
+            # Only who has a slot takes a turn: turns that pass while all wait for slots would be used up at once.
+            await self._wait_in_line(model, call)
             if self._stopped():
                 raise NotSent(reply_messages.NOT_SENT())
             self._under_way += 1
@@ -217,12 +221,12 @@ class LogProbabilityTransport:
                 self._under_way -= 1
 
     async def _wait_in_line(self, model: LanguageModel, call: JudgeCall) -> None:
-        """Wait until the writer's own endpoint, which the engine does not know, may be called twice."""
+        """Wait until the writer's own endpoint, which the engine does not know, may be called."""
         endpoint = endpoint_of(model)
         pace = pace_of(endpoint)
         if pace.limited:
             # Four readings are reserved: two calls to each of two writers.
-            seconds = 2 * pace.seconds_of(Spend(1, call.reserve.tokens // 4))
+            seconds = pace.seconds_of(Spend(1, call.reserve.tokens // 4))
             self._in_line += 1
             try:
                 wait = await EndpointRateLimit(endpoint, timezone.now).claim(seconds)

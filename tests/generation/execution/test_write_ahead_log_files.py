@@ -43,7 +43,7 @@ def test_after_a_file_that_could_not_be_made_the_next_one_is_written(folder, ope
 
     with monkeypatch.context() as broken:
         broken.setattr(write_ahead_log.os, "open", full)
-        with pytest.raises(LogUnusable, match="No space left"):
+        with pytest.raises(LogUnusable, match="The disk of the folder"):
             log.append(one(2))
     log.append(one(3))
     log.close()
