@@ -86,7 +86,7 @@ def test_a_broker_that_is_cut_off_delays_nothing_and_loses_nothing(tmp_path, pro
     # No beat: each worker looks what is due.
     staying, dying = start_worker(processes, "staying", environment), start_worker(processes, "dying", environment)
     python(environment, "-c", SET_UP.format(items=ITEMS, url=server.base_url, calls=None))
-    wait_until(lambda: rows.items("scored") >= 20 and rows.held_by(dying), "the run is in the middle", 60.0)
+    wait_until(lambda: rows.items("scored") >= 20 and rows.held_by(dying), "the run is in the middle", 120.0)
 
     way.cut()
     processes.kill(dying)

@@ -52,7 +52,7 @@ def rater_data(request: HttpRequest, slug: str) -> HttpResponse:
         object_type="rater",
         object_id=rater.public_id,
     )
-    return _file(data_of(None, [rater]), f"plumbline-{rater.study.slug}")
+    return _file(data_of(None, [rater]), f"plumbline-{slug.rpartition('/')[2]}")
 
 
 @login_required
