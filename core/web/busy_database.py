@@ -41,8 +41,7 @@ def without_database(request: HttpRequest, exception: BaseException | None) -> H
     full = is_full(exception)
     if not full and not isinstance(exception, OperationalError | InterfaceError):
         return None
-    # PostgreSQL's class 53 is a want of memory, connections or space.
-    away = not full and (is_away() or sqlstate(exception).startswith("53"))
+    away = not full and (is_away() or _was_cut(exception))
     if not full and not away and "locked" not in str(exception):
         return None
     response = _answer(request, away=away, full=full)
@@ -55,6 +54,16 @@ def is_away() -> bool:
     """Return whether this thread has no database connection after an error, because it was cut or could not be made."""
     held = connection.connection
     return held is None or bool(getattr(held, "closed", False))
+
+
+def _was_cut(exception: BaseException | None) -> bool:
+    """Return whether PostgreSQL ended the connection or had no resources, though there may be a new one since.
+
+    The classes are 08 (connection), 53 (memory, connections, space) and 57P (the server ends it); an error of PostgreSQL
+    without a code is one of the connection itself.
+    """
+    cause = getattr(exception, "__cause__", None)
+    return hasattr(cause, "sqlstate") and (sqlstate(exception) + "--").startswith(("--", "08", "53", "57P"))
 
 
 def _answer(request: HttpRequest, *, away: bool, full: bool) -> HttpResponse:

@@ -1,10 +1,11 @@
 """While the database cannot be used, a page says so and asks to be tried again."""
 
 import logging
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection, transaction
 
 from accounts.sign_in import session as signed_in
 from config import home
@@ -89,3 +90,39 @@ def test_the_log_has_one_line_for_it(lead, cut, caplog, path):
 def test_away_is_where_no_connection_is_held(monkeypatch, held, away):
     monkeypatch.setattr(busy, "connection", SimpleNamespace(connection=held))
     assert busy.is_away() is away
+
+
+class FromPostgres(Exception):
+    def __init__(self, sqlstate):
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [(None, 503), ("08006", 503), ("53300", 503), ("57P01", 503), ("57014", 500), ("40P01", 500)]
+)
+def test_a_cut_is_known_by_its_code_where_a_new_connection_is_there(lead, monkeypatch, code, status):
+    def refuses(*arguments, **options):
+        raise OperationalError("terminating connection") from FromPostgres(code)
+
+    monkeypatch.setattr(home, "render", refuses)
+    assert lead.get("/").status_code == status
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connection that can be cut")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by_whom", ["itself", "another"])
+def test_a_connection_cut_in_the_middle_of_a_transaction_is_no_error_of_the_server(lead, monkeypatch, by_whom):
+    """Django connects again while it leaves the transaction."""
+
+    def is_cut(*arguments, **options):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (pid,) = cursor.fetchone()
+            if by_whom == "another":
+                with closing(connection.copy()) as another, another.cursor() as other:
+                    other.execute("SELECT pg_terminate_backend(%s)", [pid])
+            cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+    monkeypatch.setattr(home, "render", is_cut)
+    answer = lead.get("/")
+    assert (answer.status_code, answer.get("Retry-After")) == (503, "30")
