@@ -163,7 +163,15 @@ class Installation:
     def start(self, name: str, *command: str, user: str | None = None) -> None:
         with self.log(name) as log:
             self.running[name] = subprocess.Popen(
-                command, cwd=ROOT, env=self.environment, stdout=log, stderr=log, start_new_session=True, user=user
+                command,
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                user=user,
+                # A shell's background job ignores it, and so would all of these.
+                preexec_fn=lambda: signal.signal(signal.SIGQUIT, signal.SIG_DFL),
             )
 
     def make_database(self) -> None:
@@ -443,6 +451,10 @@ class Faults:
             self.in_flight += self.judge.in_flight
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL if self.random.random() < 0.6 else signal.SIGQUIT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return True
 
