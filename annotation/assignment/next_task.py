@@ -37,7 +37,7 @@ from annotation.assignment.rater_status import (
 )
 from annotation.assignment.repeated_tasks import probe_for
 from annotation.assignment.slots import NEEDS_NO_SEAT, AnotherIsOpen, claim_slot, regain_seat
-from annotation.models import Assignment, Rater, Seat, Study
+from annotation.models import Assignment, Rater, Seat, Study, still_admitted
 from annotation.policies.policies import PROBE, CheckPlan, Policies
 from annotation.policies.quality_checks import kinds_due_now, plan_of
 from annotation.rules.sides import ShownSide, draw_side
@@ -152,9 +152,15 @@ def _refuse_another(rater: Rater, coming: Coming) -> None:
 
 
 def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assignment | None:
-    """The repeated task, gold item or attention check that is due now, if the rater has one left."""
+    """The repeated task, gold item or attention check that is due now, if the rater has one left.
+
+    None if no other task is left for the rater: where only checks remain, everything that comes would be one.
+    """
     random = Random(f"{study.seed}:{rater.pk}:{coming.number}:check")
-    for kind in kinds_due_now(study, rater.pk, plan, coming.counts):
+    kinds = kinds_due_now(study, rater.pk, plan, coming.counts)
+    if not kinds or not _slot_is_left(study, rater, clock=coming.clock):
+        return None
+    for kind in kinds:
         try:
             if kind == PROBE:
                 probe = probe_for(rater, number=coming.number, gap=plan.gap, times=plan.times, random=random)
@@ -206,7 +212,9 @@ def to_show(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
 
 _SHOWN = Prepared(lambda pk: to_show(Assignment.objects.filter(pk=pk)).order_by(), EXAMPLE_ID)
 _OWN = Prepared(
-    lambda user, name: to_show(Assignment.objects.filter(rater__user=user, public_id=name)).order_by(),
+    lambda user, name: to_show(
+        Assignment.objects.filter(still_admitted("rater__"), rater__user=user, public_id=name)
+    ).order_by(),
     EXAMPLE_ID,
     EXAMPLE_NAME,
 )
@@ -318,17 +326,22 @@ def hold_next(current: Assignment, *, clock: Clock, conditions: dict[str, Any] |
         return None
 
 
+def _slot_is_left(study: Study, rater: Rater | None, *, clock: Clock) -> bool:
+    """Whether a slot is free, or its lease over, of a task that the rater has not had."""
+    seats = Seat.objects.filter(study=study).filter(
+        Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=clock())
+    )
+    return (seats if rater is None else seats.exclude(task__assignments__rater=rater)).exists()
+
+
 def has_more(study: Study, rater: Rater | None, *, clock: Clock) -> bool:
     """Whether the rater would get a task by starting now."""
     if study.status != Study.Status.OPEN:
         return False
     if has_ended(study, clock()):
         return rater is not None and not is_stopped(rater) and Assignment.objects.open_for(rater).exists()
-    seats = Seat.objects.filter(study=study).filter(
-        Q(state=Seat.State.FREE) | Q(state=Seat.State.HELD, leased_until__lt=clock())
-    )
     if rater is None:
-        return seats.exists()
+        return _slot_is_left(study, None, clock=clock)
     if is_stopped(rater):
         return False
     no_seat_needed = Q(seat__isnull=False) | Q(repeat__gt=0) | Q(task__gold__isnull=False)
@@ -339,4 +352,4 @@ def has_more(study: Study, rater: Rater | None, *, clock: Clock) -> bool:
     quota = Policies.of(study).quota
     if quota is not None and progress_of(rater).submitted >= quota:
         return False
-    return seats.exclude(task__assignments__rater=rater).exists()
+    return _slot_is_left(study, rater, clock=clock)

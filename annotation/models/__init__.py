@@ -5,7 +5,7 @@ from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet,
 from annotation.models.counters import StudyChange, StudyCounter
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
-from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing
+from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
 
@@ -43,5 +43,6 @@ __all__ = [
     "counting_checks",
     "excluded_shown",
     "latest_scores",
+    "still_admitted",
     "why_not_counted",
 ]

@@ -1,10 +1,10 @@
 """Cohorts and raters, their identities, and their status."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User, Workspace
+from accounts.models import Membership, User, Workspace
 from annotation.models.studies import Study
 from core.db.public_ids import new_public_id
 
@@ -90,6 +90,15 @@ class Rater(models.Model):
     @property
     def name(self) -> str:
         return self.pseudonym or self.label
+
+
+def still_admitted(prefix: str = "") -> Q:
+    """The raters of an account whom no removal from their workspace has ended; `prefix` leads to them ("rater__").
+
+    Who joined by a public or crowd link needs no membership.
+    """
+    member = Membership.objects.filter(workspace=OuterRef(f"{prefix}workspace"), user=OuterRef(f"{prefix}user"))
+    return Q(**{f"{prefix}cohort__kind__in": (Cohort.Kind.PUBLIC, Cohort.Kind.CROWD)}) | Exists(member)
 
 
 class RaterIdentity(models.Model):

@@ -20,7 +20,7 @@ from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 
 from accounts.models import User, Workspace
-from annotation.models import GIVEN, Assignment, Cohort, Rater, Seat, Study
+from annotation.models import GIVEN, Assignment, Cohort, Rater, Seat, Study, still_admitted
 from core.web.access import visible_or_404
 from core.web.addresses import of_full_slug
 
@@ -121,11 +121,14 @@ def is_coming(request: HttpRequest, rater: Rater) -> bool:
 
 
 def is_mine(request: HttpRequest, prefix: str = "") -> Q:
-    """Return a filter for the raters for whom this request acts; `prefix` leads to them ("rater__")."""
+    """Return a filter for the raters for whom this request acts; `prefix` leads to them ("rater__").
+
+    An account that was removed from a workspace acts for its raters there only where it joined by a public or crowd link.
+    """
     names = browser_raters(request)
     mine = Q(**{f"{prefix}public_id__in": names, f"{prefix}user": None}) if names else Q(pk__in=[])
-    if request.user.is_authenticated:
-        by_account = Q(**{f"{prefix}user": request.user})
+    if isinstance(request.user, User):
+        by_account = Q(**{f"{prefix}user": request.user}) & still_admitted(prefix)
         return by_account | mine if names else by_account
     return mine
 
@@ -156,9 +159,9 @@ def way_back(request: HttpRequest, assignment_id: str = "") -> HttpResponse:
 
 
 def may_rate(user: User) -> Q:
-    """Return the studies of the workspaces to which a user belongs and those in which they are a rater already."""
+    """Return the studies of the workspaces to which a user belongs and those that they joined by a link."""
     return Q(workspace__in=Workspace.objects.filter(memberships__user=user)) | Q(
-        pk__in=Rater.objects.filter(user=user, study__isnull=False).values("study")
+        pk__in=Rater.objects.filter(still_admitted(), user=user, study__isnull=False).values("study")
     )
 
 

@@ -4,9 +4,11 @@ import csv
 import io
 import json
 import zipfile
+from random import Random
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -24,7 +26,7 @@ from annotation.web.rating.feedback import agreement_with_gold
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
 from judging.archive.export import export_study
-from tests.annotation.raters_at_work import answers_to, clock, give, make_study
+from tests.annotation.raters_at_work import answers_to, clock, give, make_study, work
 from tests.factories import make_rater, make_user
 from tests.markup import markup
 
@@ -53,6 +55,38 @@ class TestGoldStaysHidden:
         for assignment in done:
             record_answer(assignment=assignment, answers=answers_to(assignment), clock=clock(9))
         assert list(CheckOutcome.objects.order_by("pk").values_list("pk", "passed", "missed")) == before
+
+    @pytest.mark.parametrize("planned", [{"gold_rate": 0.25}, {"probe_rate": 0.25, "probe_gap": 3, "probe_times": 3}])
+    def test_where_nothing_else_is_left_no_check_comes(self, planned):
+        study = make_study(tasks=40, seats=False, **{"probe_rate": 0, "gold_rate": 0} | planned)
+        for task in study.tasks.order_by("pk")[:15] if "gold_rate" in planned else ():
+            mark_gold(task, {"overall": 5})
+        make_seats(study)
+        ordinary = Seat.objects.filter(study=study).values("task").distinct().count()
+        checks = [one.repeat > 0 or one.task.gold is not None for one in work(make_rater(study), study)]
+        assert checks.count(False) == ordinary
+        assert 0 < checks.count(True) < len(checks)
+        assert not checks[-1]
+
+    def test_a_check_is_answered_with_hardly_more_statements_than_another_task(self):
+        """What the time of an answer could tell."""
+        study = gold_study(checks={"window": 100, "failed": 100})
+        rater = make_rater(study)
+        spent = {}
+        drawn = Random(4)
+        for _ in range(50):
+            share = drawn.choice((0.5, 1.0))
+            assignment, _progress = next_assignment(rater, study, clock=clock())
+            kind = (assignment.task.gold is not None, share)
+            answers = answers_to(assignment, share=share)
+            with CaptureQueriesContext(connection) as asked:
+                record_answer(assignment=assignment, answers=answers, clock=clock(1))
+            spent.setdefault(kind, []).append(len(asked))
+        assert len(spent) == 4
+        ordinary = min(spent[False, 0.5] + spent[False, 1.0])
+        passed, missed = spent[True, 0.5], spent[True, 1.0]
+        assert max(passed) == ordinary
+        assert max(missed) - ordinary <= 4
 
     def test_revising_wrongly_pauses_nobody(self):
         study = gold_study(checks={"window": 2, "failed": 2})

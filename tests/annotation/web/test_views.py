@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.assignment.new_slots import make_seats
-from annotation.models import Assignment, Draft, Flag, Guideline, Rater, Score, Seat
+from annotation.models import Assignment, Cohort, Draft, Flag, Guideline, Rater, Score, Seat
 from generation.models import LanguageModel
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.markup import markup
@@ -294,6 +294,30 @@ def test_another_member_does_not_see_somebodys_task(page, client, study, role):
     client.force_login(make_user(role, study.workspace))
     assert client.get(rate_url(assignment)).status_code == 404
     assert client.post(rate_url(assignment), GOOD).status_code == 404
+
+
+def test_a_member_who_was_removed_ends_there(page, study):
+    client, assignment = page
+    rater = Rater.objects.get()
+    study.workspace.memberships.filter(user=rater.user).delete()
+    assert client.get(rate_url(assignment)).status_code == 404
+    assert client.post(rate_url(assignment), GOOD).status_code == 404
+    assert client.post(reverse("annotation:save_draft", args=[assignment.public_id]), {"serial": 1}).status_code == 404
+    for name in ("done", "guideline"):
+        assert client.get(reverse(f"annotation:{name}", args=[study])).status_code == 404
+    assert client.post(reverse("annotation:start", args=[study])).status_code == 404
+    assert not Score.objects.exists()
+    assert study.slug not in client.get(reverse("home")).content.decode()
+
+
+@pytest.mark.parametrize(("kind", "status"), [("public", 200), ("crowd", 200), ("onsite", 404)])
+def test_who_also_joined_by_a_public_link_goes_on_by_it(page, study, kind, status):
+    client, assignment = page
+    rater = Rater.objects.get()
+    rater.cohort = Cohort.objects.create(study=study, name="Others", kind=kind)
+    rater.save()
+    study.workspace.memberships.filter(user=rater.user).delete()
+    assert client.get(rate_url(assignment)).status_code == status
 
 
 def test_signed_out_visitors_are_asked_to_sign_in(client, study):
