@@ -191,6 +191,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Workers look for the broker as long as it takes; what a page asks for is sent once and is in a row besides.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY = False
+# A worker that comes back to its broker takes as many messages as before: with a reduced number, the message of the run
+# on which it is still at work, delivered again, would keep all others from it.
+CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = False
 # Megabytes that a worker may hold; one that holds more finishes what it has and ends, to be started again. 0 is no limit.
 WORKER_MEMORY = environment.integer("PLUMBLINE_WORKER_MEMORY", default=2048)
 SWEEP_SECONDS = environment.integer("PLUMBLINE_SWEEP_SECONDS", default=60, minimum=1)

@@ -33,8 +33,9 @@ REST_SECONDS = 5.0
 QUICK_OPTIONS = {
     "redis": {"socket_connect_timeout": 0.8, "socket_timeout": 0.8, "retry_on_timeout": False},
     "rediss": {"socket_connect_timeout": 0.8, "socket_timeout": 0.8, "retry_on_timeout": False},
-    "amqp": {"connect_timeout": 0.8, "read_timeout": 0.8, "write_timeout": 0.8},
-    "amqps": {"connect_timeout": 0.8, "read_timeout": 0.8, "write_timeout": 0.8},
+    # Without a confirmation, a message written to a connection that is gone counts as sent.
+    "amqp": {"connect_timeout": 0.8, "read_timeout": 0.8, "write_timeout": 0.8, "confirm_publish": True},
+    "amqps": {"connect_timeout": 0.8, "read_timeout": 0.8, "write_timeout": 0.8, "confirm_publish": True},
 }
 KEPT = "plumbline_kept"
 """The header with the key of the row that keeps a request."""
