@@ -40,10 +40,7 @@ print(time.monotonic() - begun)
 """
 
 
-NOT_YET = "after RabbitMQ was cut off, a worker that stayed does not take new messages until it is restarted"
-
-
-@pytest.fixture(params=["redis", pytest.param("amqp", marks=pytest.mark.xfail(reason=NOT_YET, run=False))])
+@pytest.fixture(params=["redis", "amqp"])
 def broker(request, processes):
     """The address of a broker of this test alone, behind a way that can be cut off."""
     if request.param == "redis":
