@@ -60,6 +60,8 @@ CHOICES = {"1": "A", "2": "B", "0": "tie", "1.5": "tie", "": ""}
 PEOPLES_CHOICES = {"1": "A", "2": "B", "0": "tie"}
 OTHER_NAMES = {"fact checking or attributed qa": "Fact Checking"}
 """Names of categories in the authors' code that are not those of their paper."""
+COMPOSITES = {"href", "href_7b", "href_new", "ahref"}
+"""Judges of the authors' code that choose among the others by category; ours are named composite and theirs."""
 POINTER = b"version https://git-lfs"
 DIGITS_OF_NAME = 16
 
@@ -321,7 +323,7 @@ class Href:
                     instruction.external_id,
                     model_a,
                     model_b,
-                    judge,
+                    f"composite {judge}" if judge in COMPOSITES else judge,
                     True,
                     choice,
                     category=instruction.category,

@@ -1,10 +1,10 @@
 """Judges side by side: how far each agrees with people in each category, next to people's agreement among themselves.
 
 HREF (arXiv 2412.15524), table 1, with every judge of the study's responses. The composite takes the best of them in each
-category, chosen on one half of the instructions and reported on the other.
+category, cross-fitted: on all tasks, each decided by a choice in which it had no part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from calibration.statistics.agreement.leave_one_out import matches_by_task
 from calibration.statistics.report_reasons import NoJudge
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.ties import level_places
-from judging.methods.pairs.composite import KEY as COMPOSITE, Agreement, Composite, TooFewTasks, choose
+from judging.methods.pairs.composite import KEY as COMPOSITE, SPLITS, TooFewTasks, cross_fit, says_composite
 from judging.models import Judge
 
 DRAWS = 1000
@@ -48,30 +48,39 @@ class Row:
 
 
 @dataclass(frozen=True)
-class JudgeRow(Row):
-    """The agreement of a judge with people."""
+class MethodRow(Row):
+    """The agreement of a judge with people; its `unscored` verdicts could not be used.
 
-    judge: str
-
-
-@dataclass(frozen=True)
-class MethodRow(JudgeRow):
-    """The agreement of a judge with people; its `unscored` verdicts could not be used."""
-
-    unscored: int
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """The composite, the best single judge and people, all on the tasks that were not used for choosing.
-
-    `methods` are the judges chosen in each category, `chosen_rates` their agreement on the choosing half.
+    `composite`: the judge is a choice among the others. `imported`: its verdicts came from outside, so that they may have
+    been chosen on these very tasks.
     """
 
-    methods: list[str]
-    chosen_rates: list[float]
+    judge: str
+    unscored: int
+    composite: bool = False
+    imported: bool = False
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A judge that was chosen in a `share` of the choices, one for each half of each split."""
+
+    judge: str
+    share: float
+
+
+@dataclass(frozen=True)
+class CrossFittedRows:
+    """The composite and the best single judge, each chosen without the task it is measured on, over `splits` splits.
+
+    `choices` are the judges chosen in each category, `singles` those chosen for all of them, the most frequent first.
+    """
+
+    splits: int
+    choices: list[list[Chosen]]
+    singles: list[Chosen]
     composite: Row
-    single: JudgeRow
+    single: Row
     people: Row
 
 
@@ -93,7 +102,7 @@ class MethodTable:
     categories: list[CategoryColumn]
     people: Row
     methods: list[MethodRow]
-    composite: HeldOut | Missing
+    composite: CrossFittedRows | Missing
 
 
 MethodReport: TypeAlias = MethodTable | Missing
@@ -149,6 +158,7 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
     if not verdicts.names:
         raise NoJudge("No judge has rated responses of this study.")
     tasks, matches = _tasks(people, verdicts, settings)
+    composites, imported = _kinds(verdicts.names)
     return MethodTable(
         study=study.slug,
         criterion=key,
@@ -158,11 +168,26 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
         ],
         people=tasks.row(tasks.people),
         methods=[
-            MethodRow(**vars(tasks.row(matches[pk])), judge=name, unscored=verdicts.unscored.get(pk, 0))
+            MethodRow(
+                **vars(tasks.row(matches[pk])),
+                judge=name,
+                unscored=verdicts.unscored.get(pk, 0),
+                composite=pk in composites,
+                imported=pk in imported,
+            )
             for pk, name in sorted(verdicts.names.items(), key=lambda pair: (pair[1], pair[0]))
         ],
-        composite=_composite(tasks, _candidates(matches, verdicts.names)),
+        composite=composite_rows(
+            tasks, {verdicts.names[pk]: values for pk, values in matches.items() if pk not in composites}
+        ),
     )
+
+
+def _kinds(names: Mapping[int, str]) -> tuple[set[int], set[int]]:
+    """Return which judges are composites, by their method or else their name, and which have no method here."""
+    methods = dict(Judge.objects.filter(rater__in=list(names)).values_list("rater", "method"))
+    composites = {pk for pk, name in names.items() if methods.get(pk) == COMPOSITE or says_composite(name)}
+    return composites, set(names) - set(methods)
 
 
 def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[Tasks, dict[int, Floats]]:
@@ -194,42 +219,25 @@ def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[
     return tasks, matches
 
 
-def _candidates(matches: Mapping[int, Floats], names: Mapping[int, str]) -> dict[str, Floats]:
-    """Return the matches by name of all judges that are not composites themselves."""
-    composites = set(Judge.objects.filter(method=COMPOSITE, rater__in=list(names)).values_list("rater", flat=True))
-    return {names[pk]: values for pk, values in matches.items() if pk not in composites}
+def composite_rows(tasks: Tasks, matches: Mapping[str, Floats]) -> CrossFittedRows | Missing:
+    """Choose among judges by their agreement with people (m,) in each category, and for all; composites are none of them.
 
-
-def _composite(tasks: Tasks, matches: Mapping[str, Floats]) -> HeldOut | Missing:
-    """Choose a judge in each category on one half of the instructions, and report it on the other."""
-    agreements = [
-        Agreement(str(task), str(instruction), str(category), name, None if np.isnan(value) else float(value))
-        for name, values in sorted(matches.items())
-        for task, instruction, category, value in zip(
-            tasks.task.tolist(), tasks.instruction.tolist(), tasks.category.tolist(), values.tolist(), strict=True
-        )
-    ]
+    The reason stands in its place where there are too few tasks.
+    """
     try:
-        return _held_out(tasks, matches, choose(agreements, seed=tasks.seed))
+        found = cross_fit(matches, tasks.category, tasks.instruction, seed=tasks.seed, splits=SPLITS)
     except TooFewTasks as error:
         return Missing.because(error)
-
-
-def _held_out(tasks: Tasks, matches: Mapping[str, Floats], chosen: Composite) -> HeldOut:
-    choices = sorted(chosen.choices, key=lambda choice: int(choice.category))
-    held_out = np.isin(tasks.task, [int(task) for choice in choices for task in choice.held_out])
-    best = np.full(len(tasks.task), np.nan)
-    for choice in choices:
-        mask = tasks.category == int(choice.category)
-        best[mask] = matches[choice.method][mask]
-
-    def row(values: Floats) -> Row:
-        return tasks.row(np.where(held_out, values, np.nan))
-
-    return HeldOut(
-        methods=[choice.method for choice in choices],
-        chosen_rates=[choice.chosen_rate for choice in choices],
-        composite=row(best),
-        single=JudgeRow(**vars(row(matches[chosen.single])), judge=chosen.single),
-        people=row(tasks.people),
+    return CrossFittedRows(
+        splits=len(found.splits),
+        choices=[_shares(found.choices[pk]) for pk in np.unique(tasks.category).tolist()],
+        singles=_shares(found.singles),
+        composite=tasks.row(found.composite),
+        single=tasks.row(found.single),
+        people=tasks.row(tasks.people),
     )
+
+
+def _shares(counts: Sequence[tuple[str, int]]) -> list[Chosen]:
+    whole = sum(n for _judge, n in counts)
+    return [Chosen(judge, n / whole) for judge, n in counts]

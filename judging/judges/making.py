@@ -12,6 +12,7 @@ from core.errors import UserError
 from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
 from generation.models import Endpoint, LanguageModel
+from judging.methods.pairs import composite
 from judging.methods.prompts import prompt_hash
 from judging.methods.registry import METHODS, chat_method
 from judging.methods.spec import Transport
@@ -98,9 +99,14 @@ def needs_no_model(method: str) -> bool:
 
 
 def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> Judge:
-    """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused."""
+    """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused.
+
+    The name of a composite says what it is, so that it does wherever it stands in a table.
+    """
     label = name or f"rule: {method.replace('_', ' ')}"
-    known = Judge.objects.filter(workspace=workspace, method=method, rater__label=label).first()
+    if method == composite.KEY and not composite.says_composite(label):
+        label = f"{label} (composite)"
+    known = Judge.objects.filter(workspace=workspace, method=method, rater__label__in=[label, name or label]).first()
     if known is not None:
         return known
     try:

@@ -19,7 +19,7 @@ from judging.methods.pairs import composite, heuristics
 from judging.methods.pairs.composite import Agreement
 from judging.methods.parsing import Unscored, Verdict
 from judging.methods.registry import unanswerable
-from judging.models import JudgeRun, PlannedItem
+from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.aggregation import answer_of, jurors_of
 from judging.runs.recording import Ledger
 
@@ -64,8 +64,10 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     method = run.judge.method
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
-        chosen = composite.choose(agreements_of(run.study, verdicts), seed=run.seed)
-        return lambda item: composite.verdict_of(chosen, category_of(item.task), dict(verdicts.get(item.task_id, {})))
+        choices = composite.choices_from(agreements_of(run.study, verdicts), seed=run.seed)
+        return lambda item: composite.verdict_of(
+            choices, str(item.task_id), category_of(item.task), dict(verdicts.get(item.task_id, {}))
+        )
 
     def decide(item: PlannedItem) -> Verdict | Unscored:
         question = shown(item, questions.about(item.task))
@@ -83,7 +85,7 @@ def category_of(task: Task) -> str:
 
 
 def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
-    """Return the stored preferences of the study's judges by task and judge's name, without those of `besides`."""
+    """Return the stored preferences of the study's judges by task and judge's name, without `besides` and composites."""
     scores = (
         _preferences(study)
         .filter(
@@ -91,10 +93,13 @@ def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
             assignment__status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         )
         .exclude(assignment__rater=besides)
+        .exclude(assignment__rater__in=Judge.objects.filter(method=composite.KEY).values("rater"))
         .exclude(assignment__discredited=True)
     )
     found: dict[int, dict[str, Verdict]] = defaultdict(dict)
     for score in scores:
+        if composite.says_composite(score.assignment.rater.label):
+            continue
         found[score.assignment.task_id][score.assignment.rater.label] = Verdict((answer_of(score),))
     return found
 

@@ -269,7 +269,7 @@ def _known_without(model: LanguageModel | None, capability: str) -> bool:
 def _check_choice(judge: Judge, study: Study, seed: int) -> None:
     """Raise MethodLacks if people and judges have given too few verdicts to choose a method."""
     try:
-        composite.choose(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
+        composite.choices_from(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
     except composite.TooFewTasks as error:
         said = str(error)
         raise MethodLacks(COMPOSITE_TOO_FEW(why=said)) from error

@@ -101,7 +101,7 @@ def test_judges_verdicts_go_to_the_set_they_are_about(whole):
         (*agreement, "llm"): each,
         (*development, "rouge"): each,
         (*development, "llm"): each,
-        (*development, "href"): each,
+        (*development, "composite href"): each,
     }
 
 
