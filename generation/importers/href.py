@@ -22,9 +22,9 @@ so they are an experiment of their own.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,7 @@ class Href:
         self.absent: list[str] = []
         self.unknown: Counter[str] = Counter()
         self._texts: dict[tuple[str, str, str], tuple[int, Place]] = {}
+        self._judged: dict[tuple[str, ...], tuple[str, Place]] = {}
         below = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_data(path.relative_to(root))]
         paths = [tasks, *below] if tasks else below
         self.files = [file for path in paths if (file := self._understood(path))]
@@ -139,30 +140,45 @@ class Href:
         return ()
 
     def parts(self) -> Iterator[Part]:
-        """Instructions, the responses to them, then preferences of people and of judges."""
+        """Instructions, the responses to them, then preferences of people and of judges.
+
+        The many files of one model's responses, and of one judge's verdicts, are one part.
+        """
         self._texts.clear()
+        self._judged.clear()
         for file in (*self._of(TASKS), *self._of(PAIRS)):
-            yield self._part(file, self.instructions, experiment=AGREEMENT if file.layout is PAIRS else MAIN)
-        for file in (*self._of(TASKS), *self._of(RESPONSES)):
-            yield self._part(file, self.responses)
+            yield self._part([file], self.instructions, experiment=AGREEMENT if file.layout is PAIRS else MAIN)
+        for file in self._of(TASKS):
+            yield self._part([file], self.responses)
+        for files in _grouped(self._of(RESPONSES), lambda file: file.model):
+            yield self._part(files, self.responses)
         for file in self._of(PAIRS):
-            yield self._part(file, self.paired_responses, experiment=AGREEMENT)
-            yield self._part(file, self.choices, AGREEMENT_STUDY)
-        for file in self._of(VERDICTS):
-            study = AGREEMENT_STUDY if file.experiment == AGREEMENT else DEVELOPMENT_STUDY
-            yield self._part(file, self.paired_responses, experiment=file.experiment)
-            yield self._part(file, self.verdicts, study)
+            yield self._part([file], self.paired_responses, experiment=AGREEMENT)
+            yield self._part([file], self.choices, AGREEMENT_STUDY)
+        for files in _grouped(self._of(VERDICTS), lambda file: file.experiment):
+            yield self._part(files, self.paired_responses, experiment=files[0].experiment)
+        for files in _grouped(self._of(VERDICTS), lambda file: f"{file.experiment}/{file.judge}"):
+            study = AGREEMENT_STUDY if files[0].experiment == AGREEMENT else DEVELOPMENT_STUDY
+            yield self._part(files, self.verdicts, study)
 
     def _part(
         self,
-        file: File,
+        files: Sequence[File],
         read: Callable[[File, OnBadRow], Iterator[Any]],
         study: StudyShape | None = None,
         experiment: str = MAIN,
     ) -> Part:
-        size = file.path.stat().st_size
-        experiment = study.experiment if study else experiment
-        return Part(self._name(file.path), size, partial(read, file), study, experiment)
+        """Make one part of files that are read in the same way."""
+        name = self._name(files[0].path)
+        if len(files) > 1:
+            name += f" (+{len(files) - 1})"
+
+        def records(on_bad: OnBadRow) -> Iterator[Any]:
+            for file in files:
+                yield from read(file, on_bad)
+
+        size = sum(file.path.stat().st_size for file in files)
+        return Part(name, size, records, study, study.experiment if study else experiment)
 
     def _of(self, layout: Layout) -> list[File]:
         return [file for file in self.files if file.layout is layout]
@@ -301,14 +317,12 @@ class Href:
         return self._read(file, on_bad, read)
 
     def verdicts(self, file: File, on_bad: OnBadRow) -> Iterator[PreferenceRecord]:
-        """What a judge preferred. A pair that its file has twice, as copies of a composite's do, counts once."""
-        seen: set[tuple[str, str, str]] = set()
+        """What a judge preferred. The same verdict in several files, as the copies of a composite's are, counts once."""
 
         def read(row: Row) -> Iterator[PreferenceRecord]:
             self._count_unknown(file, row)
             instruction = self._instruction(file, row)
             (model_a, _), (model_b, _) = self._sides(file, row)
-            key = instruction.external_id, model_a, model_b
             choice = CHOICES.get(_plain(row.values["preference"]))
             if choice is None:
                 what = f"the preference {row.values['preference'][:20]!r} is none of 0, 1, 1.5 and 2"
@@ -316,14 +330,19 @@ class Href:
             judge = file.judge or row.values.get("annotator", "").strip()
             if not judge:
                 raise row.place.bad("no folder and no field names the judge", "add the field annotator")
-            if key not in seen:
-                seen.add(key)
+            judge = f"composite {judge}" if judge in COMPOSITES else judge
+            key = file.experiment, judge, instruction.external_id, model_a, model_b
+            known, place = self._judged.setdefault(key, (choice, row.place))
+            if known != choice:
+                what = f"{judge!r} has another verdict on this pair in {place.file} line {place.line}"
+                raise row.place.bad(what, "keep one of them")
+            if place == row.place:
                 yield PreferenceRecord(
                     row.place,
                     instruction.external_id,
                     model_a,
                     model_b,
-                    f"composite {judge}" if judge in COMPOSITES else judge,
+                    judge,
                     True,
                     choice,
                     category=instruction.category,
@@ -397,6 +416,14 @@ class Href:
             for row in rows
             if (generator := row.values.get("generator", "").strip()) and {"instruction", "output"} <= set(row.values)
         }
+
+
+def _grouped(files: Iterable[File], key: Callable[[File], str]) -> list[list[File]]:
+    """Return the files of each key, in the order in which keys are met."""
+    groups: dict[str, list[File]] = {}
+    for file in files:
+        groups.setdefault(key(file), []).append(file)
+    return list(groups.values())
 
 
 def instruction_name(text: str) -> str:

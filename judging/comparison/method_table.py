@@ -152,35 +152,52 @@ METHODS: ReportKind[MethodReport] = register(
 
 def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> MethodTable:
     """Compare the judges with people. Raises NothingToRead, and NoStatistic without a judge or two people on a task."""
+    found = measured(study, frame, settings)
+    composites, imported = _kinds(found.names)
+    return MethodTable(
+        study=study.slug,
+        criterion=found.criterion,
+        criteria=ordered_keys(frame),
+        categories=found.categories,
+        people=found.tasks.row(found.tasks.people),
+        methods=[
+            MethodRow(
+                **vars(found.tasks.row(found.matches[pk])),
+                judge=name,
+                unscored=found.unscored.get(pk, 0),
+                composite=pk in composites,
+                imported=pk in imported,
+            )
+            for pk, name in sorted(found.names.items(), key=lambda pair: (pair[1], pair[0]))
+        ],
+        composite=composite_rows(
+            found.tasks, {found.names[pk]: values for pk, values in found.matches.items() if pk not in composites}
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN."""
+
+    criterion: str
+    categories: list[CategoryColumn]
+    tasks: Tasks
+    matches: Mapping[int, Floats]
+    names: Mapping[int, str]
+    unscored: Mapping[int, int]
+
+
+def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
+    """Measure every judge of the study by people's answers in `frame`. Raises as _method_table."""
     key = main_criterion(frame, str(settings["criterion"]))
     people = frame.of_criterion(key)
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
         raise NoJudge("No judge has rated responses of this study.")
     tasks, matches = _tasks(people, verdicts, settings)
-    composites, imported = _kinds(verdicts.names)
-    return MethodTable(
-        study=study.slug,
-        criterion=key,
-        criteria=ordered_keys(frame),
-        categories=[
-            CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()
-        ],
-        people=tasks.row(tasks.people),
-        methods=[
-            MethodRow(
-                **vars(tasks.row(matches[pk])),
-                judge=name,
-                unscored=verdicts.unscored.get(pk, 0),
-                composite=pk in composites,
-                imported=pk in imported,
-            )
-            for pk, name in sorted(verdicts.names.items(), key=lambda pair: (pair[1], pair[0]))
-        ],
-        composite=composite_rows(
-            tasks, {verdicts.names[pk]: values for pk, values in matches.items() if pk not in composites}
-        ),
-    )
+    categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
+    return Measured(key, categories, tasks, matches, verdicts.names, verdicts.unscored)
 
 
 def _kinds(names: Mapping[int, str]) -> tuple[set[int], set[int]]:

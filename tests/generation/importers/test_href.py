@@ -74,7 +74,8 @@ def test_each_response_comes_once_and_each_set_keeps_its_own(whole):
 
 def test_parts_can_be_read_again(whole):
     part = next(part for part in whole.parts() if "responses.jsonl" in part.name)
-    assert len(list(part.records(refused))) == len(list(part.records(refused))) == EACH
+    assert part.name == "results/Yi-1.5-34B-Chat/brainstorm/responses.jsonl (+1)"
+    assert len(list(part.records(refused))) == len(list(part.records(refused))) == HERE
 
 
 def test_peoples_four_annotations_are_their_choices(whole):
@@ -171,6 +172,16 @@ def test_an_unusable_preference_stays_empty_and_a_copy_counts_once(tmp_path):
     write_array(tmp_path / "m" / "brainstorm" / "llm" / "annotations.json", rows)
     write_array(tmp_path / "m" / "llm_href_aggregated" / "llm" / "annotations.json", rows)
     assert [record.choice for _part, record in records(Href(tmp_path), PreferenceRecord)] == ["", "tie"]
+
+
+def test_the_copies_that_the_code_makes_of_a_composites_verdicts_count_once(tmp_path):
+    rows = [verdict((BASELINE, BASELINE), ("m", "m"), ("Brainstorm", n), 2.0) for n in range(3)]
+    for folder in ("open_qa", "fact_checking"):
+        write_array(tmp_path / "m" / folder / "href" / "annotations.json", rows)
+    assert len(records(Href(tmp_path), PreferenceRecord)) == 3
+    write_array(tmp_path / "m" / "open_qa" / "href" / "annotations.json", [{**rows[0], "preference": 1.0}])
+    with pytest.raises(BadRow, match=r"'composite href' has another verdict on this pair in m/fact_checking/href/"):
+        records(Href(tmp_path), PreferenceRecord)
 
 
 @pytest.mark.parametrize(
