@@ -94,11 +94,17 @@ class CategoryColumn:
 
 @dataclass(frozen=True)
 class MethodTable:
-    """The judges of a study, by name, and people, measured on `criterion`; `criteria` are all that can be chosen."""
+    """The judges of a study, by name, and people, measured on `criterion`; `criteria` are all that can be chosen.
+
+    Only pairs with the model `against` count if it is not empty; `models` are all that can be chosen, none of a study of
+    single responses.
+    """
 
     study: str
     criterion: str
     criteria: list[str]
+    against: str
+    models: list[str]
     categories: list[CategoryColumn]
     people: Row
     methods: list[MethodRow]
@@ -136,8 +142,9 @@ class Tasks:
         return Row(self.rate(values, np.ones(len(values), dtype=np.bool_)), [self.rate(values, mask) for mask in masks])
 
 
-def method_settings(criterion: str = "") -> Settings:
-    return {"criterion": criterion, "draws": DRAWS, "seed": 0}
+def method_settings(criterion: str = "", against: str = "") -> Settings:
+    """Return the settings of the report: a criterion, and the model of which all pairs must have a response."""
+    return {"criterion": criterion, "against": against, "draws": DRAWS, "seed": 0}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, MethodReport]:
@@ -158,6 +165,8 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
         study=study.slug,
         criterion=found.criterion,
         criteria=ordered_keys(frame),
+        against=found.against,
+        models=found.models,
         categories=found.categories,
         people=found.tasks.row(found.tasks.people),
         methods=[
@@ -181,6 +190,8 @@ class Measured:
     """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN."""
 
     criterion: str
+    against: str
+    models: list[str]
     categories: list[CategoryColumn]
     tasks: Tasks
     matches: Mapping[int, Floats]
@@ -192,12 +203,24 @@ def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
     """Measure every judge of the study by people's answers in `frame`. Raises as _method_table."""
     key = main_criterion(frame, str(settings["criterion"]))
     people = frame.of_criterion(key)
+    models = _models_of_pairs(people)
+    against = str(settings["against"]) if settings["against"] in models else ""
+    if against:
+        pks = [pk for pk, name in people.model_names.items() if name == against]
+        people = people.select(np.isin(people.model, pks) | np.isin(people.model_b, pks))
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
         raise NoJudge("No judge has rated responses of this study.")
     tasks, matches = _tasks(people, verdicts, settings)
     categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
-    return Measured(key, categories, tasks, matches, verdicts.names, verdicts.unscored)
+    return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored)
+
+
+def _models_of_pairs(people: ScoreFrame) -> list[str]:
+    """Return the names of the models of pairs, in order; none where responses are judged one by one."""
+    paired = people.response_b > 0
+    pks = {*people.model[paired].tolist(), *people.model_b[paired].tolist()}
+    return sorted(people.model_names[pk] for pk in pks if pk in people.model_names)
 
 
 def _kinds(names: Mapping[int, str]) -> tuple[set[int], set[int]]:

@@ -12,7 +12,7 @@ from annotation.models import Study
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.statistics.ties import descending
-from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
@@ -22,6 +22,7 @@ from judging.web.comparison.paper_methods import printed_methods_block
 from judging.web.leaderboards.messages import EVEN, named
 
 SHOWN_IN_FIGURE = 30
+PAIR = 2
 
 
 def methods_title() -> str:
@@ -37,7 +38,7 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
         opening=_opening(report),
         about=gettext("Agreement is measured on “%(criterion)s”.")
         % {"criterion": criterion_name(study, report.criterion)},
-        choices=criterion_choice(study, report.criteria, report.criterion),
+        choices=[*criterion_choice(study, report.criteria, report.criterion), *_against_choice(report)],
         blocks=[_methods_block(report), *_composite_blocks(report), *([printed] if printed else [])],
         method=[
             gettext(
@@ -64,6 +65,14 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
             "calibration.statistics.shares",
         ],
     )
+
+
+def _against_choice(report: MethodTable) -> list[Choice]:
+    """Return the menu of baselines; a study of two models has none, since all its pairs have both."""
+    if len(report.models) <= PAIR:
+        return []
+    options = [("", gettext("all models")), *((model, model) for model in report.models)]
+    return [Choice("against", gettext("Pairs with a response of"), options, report.against)]
 
 
 def _opening(report: MethodTable) -> str:

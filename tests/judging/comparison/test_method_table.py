@@ -23,8 +23,8 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 
 
-def report(study, criterion=""):
-    return report_of(study, METHODS, method_settings(criterion))
+def report(study, criterion="", against=""):
+    return report_of(study, METHODS, method_settings(criterion, against))
 
 
 def address(study, query=""):
@@ -150,6 +150,24 @@ def test_the_rates_are_those_of_leave_one_out():
     outer = outer_leave_one_out(np.array(tasks), np.array(labels), np.array(said))
     assert found.methods[0].all.value == pytest.approx(outer.rate)
     assert found.people.all.value == pytest.approx(leave_one_out(np.array(tasks), np.array(labels)).rate)
+
+
+def test_only_pairs_with_one_model_count_where_it_is_chosen():
+    """HREF's figure 5. People prefer A; the judge agrees with them unless model2 is part of the pair."""
+    study = pair_study(models=3, instructions=21, raters=2, outcome=lambda i, j: 1)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.select_related("response_b__model"):
+        value = -1 if task.response_b.model.name == "model2" else 1
+        make_answer(task, judge, {"preference": value}, shown_first="a")
+    everything, some = report(study), report(study, against="model2")
+    assert everything.models == ["model0", "model1", "model2"]
+    assert (everything.methods[0].all.value, everything.people.all.n) == (pytest.approx(1 / 3), 63)
+    assert (some.methods[0].all.value, some.people.all.n, some.against) == (0, 42, "model2")
+    assert report(study, against="model0").methods[0].all.value == pytest.approx(1 / 2)
+    assert report(study, against="nobody").against == ""
+    page = page_of(study, "?against=model2")
+    assert re.search(r'<option value="model2"\s+selected', page)
+    assert "0.00" in answer_of(page)
 
 
 def test_single_responses_are_compared_on_the_criterion_asked_for():
