@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annotation.models import Rater
+from judging.judges.questions import reference_model_of
 from judging.models import Judge
 from judging.published.columns import plain_name
 
@@ -43,7 +44,7 @@ def _is(name: str, judge: Judge | None, printed_name: str, method: Mapping[str, 
     """Whether a judge is the printed one: by method and model, or by name if it was imported."""
     if judge is None:
         return plain_name(name) in {plain_name(one) for one in (printed_name, *method.get("names", ()))}
-    if judge.method != method["method"]:
+    if judge.method != method["method"] or reference_model_of(judge):
         return False
     model = plain_name(judge.language_model.name) if judge.language_model else ""
     return not method["models"] or model in {plain_name(each) for each in method["models"]}

@@ -31,7 +31,7 @@ Verdicts = Mapping[int, Mapping[str, Verdict]]
 def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
     """Decide every waiting item of the run, some hundred in a transaction."""
     worker = new_worker_name()
-    questions = Questions(run.judge.method, run.study)
+    questions = Questions.of(run.judge, run.study)
     judge = jurors_of(run)[0]
     ledger = Ledger(judge.rater, questions, clock)
     try:

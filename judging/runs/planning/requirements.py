@@ -10,7 +10,7 @@ from core.errors import UserError
 from core.messages.message import Message, Wording
 from generation.endpoints.clients import served_name
 from generation.models import Endpoint, Instruction, LanguageModel, Response
-from judging.judges.questions import english
+from judging.judges.questions import english, reference_model_of, references_from
 from judging.methods.pairs import composite
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
@@ -192,6 +192,8 @@ def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: 
     for part in needs.parts:
         if part == "guides":
             found[part] = _without_checklist(tasks)
+        elif part == "reference" and (model := reference_model_of(judge)):
+            found[part] = ~Q(**{f"{instruction}__in": references_from(study, model).values("instruction")})
         elif part == "guideline":
             found |= {} if _guideline_of(study) else {part: EVERY}
         else:
@@ -210,6 +212,8 @@ def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]
         for part in METHODS[judge.method].parts
         if part in ("reference", "hint")
     }
+    if "reference" in found and (model := reference_model_of(judge)):
+        found["reference"] = ~Q(**{f"{OF_RESPONSE}__in": references_from(study, model).values("instruction")})
     if "guides" in METHODS[judge.method].parts and not rubrics & _with_items(rubrics):
         found["guides"] = EVERY
     return found
