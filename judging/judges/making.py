@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from accounts.models import Workspace
-from annotation.models import Rater
+from annotation.models import Rater, Study
 from core.errors import UserError
 from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
@@ -22,6 +22,8 @@ from judging.models import Judge
 
 PROMPTS = Path("templates") / "judging" / "prompts"
 GREEDY = {"temperature": 0.0}
+CHOSEN_IN = "chosen_in"
+"""The parameter of a composite that names the study by whose people its judges were chosen."""
 
 
 class JudgeRefused(UserError):
@@ -102,14 +104,18 @@ def needs_no_model(method: str) -> bool:
     return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
 
 
-def create_rule_judge(*, workspace: Workspace, method: str, name: str = "", reference_from: str = "") -> Judge:
+def create_rule_judge(
+    *, workspace: Workspace, method: str, name: str = "", reference_from: str = "", chosen_in: str = ""
+) -> Judge:
     """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused.
 
-    With `reference_from`, the responses of the model of this name stand for the human references.
+    With `reference_from`, the responses of the model of this name stand for the human references. A composite
+    `chosen_in` another study decides by what agreed best with its people.
     The name of a composite says what it is, so that it does wherever it stands in a table.
     """
-    parameters = check_references(workspace, method, reference_from)
-    label = name or f"rule: {method.replace('_', ' ')}{_with_references(reference_from)}"
+    parameters = check_references(workspace, method, reference_from) | _check_chosen_in(workspace, method, chosen_in)
+    words = _with_references(reference_from) + (f" chosen in {chosen_in}" if chosen_in else "")
+    label = name or f"rule: {method.replace('_', ' ')}{words}"
     if method == composite.KEY and not composite.says_composite(label):
         label = f"{label} (composite)"
     known = Judge.objects.filter(workspace=workspace, method=method, rater__label__in=[label, name or label]).first()
@@ -137,6 +143,17 @@ def check_references(workspace: Workspace, method: str, model: str) -> dict[str,
     if not Response.objects.filter(model__workspace=workspace, model__name=model).exists():
         raise JudgeRefused(f"There is no response of a model {model!r}; load or generate its responses first.")
     return {REFERENCE_FROM: model}
+
+
+def _check_chosen_in(workspace: Workspace, method: str, study: str) -> dict[str, object]:
+    """Return the parameter by which a composite is chosen in another study. Raises JudgeRefused."""
+    if not study:
+        return {}
+    if method != composite.KEY:
+        raise JudgeRefused(f"Method {method} chooses among no judges; leave out --chosen-in.")
+    if not Study.objects.filter(workspace=workspace, slug=study).exists():
+        raise JudgeRefused(f"There is no study {study!r} in which judges could be chosen.")
+    return {CHOSEN_IN: study}
 
 
 def _with_references(model: str) -> str:

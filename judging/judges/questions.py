@@ -84,7 +84,8 @@ class Questions:
     def _read_references(self, instructions: set[int]) -> None:
         missing = instructions - set(self._references)
         found = references_from(self.study, self.reference_from).filter(instruction__in=missing).order_by("-pk")
-        self._references |= dict.fromkeys(missing, "") | dict(found.values_list("instruction_id", "text"))
+        self._references |= dict.fromkeys(missing, "")
+        self._references |= {pk: text or "" for pk, text in found.values_list("instruction_id", "text")}
 
     def _reference(self, instruction: Instruction) -> str:
         if not self.reference_from:

@@ -13,6 +13,7 @@ from generation.execution.leases import lease_items, new_worker_name, release
 from generation.execution.states import fail_run, pause_run
 from generation.execution.worker import WorkerOptions
 from judging.judges.judge_calls import canonical, shown
+from judging.judges.making import CHOSEN_IN
 from judging.judges.questions import Questions
 from judging.methods import messages as reply_messages
 from judging.methods.pairs import composite, heuristics
@@ -64,7 +65,7 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     method = run.judge.method
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
-        choices = composite.choices_from(agreements_of(run.study, verdicts), seed=run.seed)
+        choices = choices_for(run.judge, run.study, seed=run.seed)
         return lambda item: composite.verdict_of(
             choices, str(item.task_id), category_of(item.task), dict(verdicts.get(item.task_id, {}))
         )
@@ -77,6 +78,16 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
         return canonical(item, heuristics.decide(heuristics.Rule(method), question, seed=run.seed))
 
     return decide
+
+
+def choices_for(judge: Judge, study: Study, *, seed: int) -> composite.Choices:
+    """Return which judge decides each task of a composite: by this study's people, or by those of the study it names.
+
+    Raises TooFewTasks.
+    """
+    chosen_in = judge.parameters.get(CHOSEN_IN)
+    rated = Study.objects.get(workspace=judge.workspace_id, slug=chosen_in) if chosen_in else study
+    return composite.choices_from(agreements_of(rated, verdicts_of(rated, besides=judge.rater)), seed=seed)
 
 
 def category_of(task: Task) -> str:

@@ -76,6 +76,12 @@ class Command(RunCommand):
             metavar="MODEL",
             help="Take this model's responses for the references that the method reads, instead of people's.",
         )
+        parser.add_argument(
+            "--chosen-in",
+            default="",
+            metavar="STUDY",
+            help="For the method composite: choose by agreement with the people of this study instead of the judged one.",
+        )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT, help="Experiment of the benchmark to judge.")
         parser.add_argument("--limit", type=int, help="At most this many responses.")
         parser.add_argument("--seed", type=int, default=0)
@@ -135,9 +141,15 @@ class Command(RunCommand):
         method = options["method"]
         if needs_no_model(method):
             yield create_rule_judge(
-                workspace=workspace, method=method, name=options["name"], reference_from=options["reference_from"]
+                workspace=workspace,
+                method=method,
+                name=options["name"],
+                reference_from=options["reference_from"],
+                chosen_in=options["chosen_in"],
             )
             return
+        if options["chosen_in"]:
+            raise CommandError(f"Method {method} chooses among no judges; leave out --chosen-in.")
         names = [name.strip() for name in options["jury"].split(",") if name.strip()]
         for number, name in enumerate([options["model"], *names]):
             model = model_to_judge_with(

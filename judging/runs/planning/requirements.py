@@ -15,7 +15,7 @@ from judging.methods.pairs import composite
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun
-from judging.runs.runs_without_calls import agreements_of, verdicts_of
+from judging.runs.runs_without_calls import choices_for
 
 INSTRUCTION = "response_a__instruction"
 OF_RESPONSE = "instruction"
@@ -273,7 +273,7 @@ def _known_without(model: LanguageModel | None, capability: str) -> bool:
 def _check_choice(judge: Judge, study: Study, seed: int) -> None:
     """Raise MethodLacks if people and judges have given too few verdicts to choose a method."""
     try:
-        composite.choices_from(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
+        choices_for(judge, study, seed=seed)
     except composite.TooFewTasks as error:
         said = str(error)
         raise MethodLacks(COMPOSITE_TOO_FEW(why=said)) from error
