@@ -67,7 +67,7 @@ DIGITS_OF_NAME = 16
 
 
 @dataclass(frozen=True)
-class Layout:
+class HrefLayout:
     """The fields of one kind of file: those every row needs, and those it may have."""
 
     name: str
@@ -78,18 +78,18 @@ class Layout:
         return set(self.needed) <= set(fields)
 
 
-PAIRS = Layout(
+PAIRS = HrefLayout(
     "agreement set",
     ("instruction", "generator_a", "output_a", "generator_b", "output_b", "annotations"),
     ("category", "annotaters", "annotators", "reference"),
 )
-VERDICTS = Layout(
+VERDICTS = HrefLayout(
     "annotations",
     ("instruction", "generator_1", "output_1", "generator_2", "output_2", "preference"),
     ("output_human", "annotator", "dataset", "time_per_example"),
 )
-TASKS = Layout("development set", ("instruction", "reference"), ("category", "output", "generator"))
-RESPONSES = Layout("responses", ("instruction", "output"), ("generator", "dataset"))
+TASKS = HrefLayout("development set", ("instruction", "reference"), ("category", "output", "generator"))
+RESPONSES = HrefLayout("responses", ("instruction", "output"), ("generator", "dataset"))
 LAYOUTS = (PAIRS, VERDICTS, TASKS, RESPONSES)
 """In the order in which they are tried: the fields of the last are among those of the one before."""
 NAMED = {"annotations.json": VERDICTS, "responses.jsonl": RESPONSES}
@@ -97,11 +97,11 @@ NAMED = {"annotations.json": VERDICTS, "responses.jsonl": RESPONSES}
 
 
 @dataclass(frozen=True)
-class File:
+class HrefFile:
     """A file that was understood. `judge` and `experiment` are of verdicts, `folder` is the category's, `model` above."""
 
     path: Path
-    layout: Layout
+    layout: HrefLayout
     judge: str = ""
     folder: str = ""
     model: str = ""
@@ -163,8 +163,8 @@ class Href:
 
     def _part(
         self,
-        files: Sequence[File],
-        read: Callable[[File, OnBadRow], Iterator[Any]],
+        files: Sequence[HrefFile],
+        read: Callable[[HrefFile, OnBadRow], Iterator[Any]],
         study: StudyShape | None = None,
         experiment: str = MAIN,
     ) -> Part:
@@ -180,13 +180,13 @@ class Href:
         size = sum(file.path.stat().st_size for file in files)
         return Part(name, size, records, study, study.experiment if study else experiment)
 
-    def _of(self, layout: Layout) -> list[File]:
+    def _of(self, layout: HrefLayout) -> list[HrefFile]:
         return [file for file in self.files if file.layout is layout]
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else path.name
 
-    def _understood(self, path: Path) -> File | None:
+    def _understood(self, path: Path) -> HrefFile | None:
         """What kind of file it is by the fields of its first row; None, and listed, where that is none of HREF's."""
         if not path.stat().st_size:
             self.absent.append(f"{self._name(path)} (empty)")
@@ -207,15 +207,15 @@ class Href:
             return None
         return self._placed(path, layout)
 
-    def _placed(self, path: Path, layout: Layout) -> File:
+    def _placed(self, path: Path, layout: HrefLayout) -> HrefFile:
         """Read judge, category and model from the folders, as the authors' code lays them out."""
         above = [*reversed(self._name(path).split("/")[:-1]), "", "", ""]
         if layout is RESPONSES:
-            return File(path, layout, folder=above[0], model=above[1])
+            return HrefFile(path, layout, folder=above[0], model=above[1])
         if layout is not VERDICTS:
-            return File(path, layout)
+            return HrefFile(path, layout)
         experiment = AGREEMENT if ANALYSIS in above else MAIN
-        return File(path, layout, judge=above[0], folder=above[1], model=above[2], experiment=experiment)
+        return HrefFile(path, layout, judge=above[0], folder=above[1], model=above[2], experiment=experiment)
 
     def _rows(self, path: Path, on_bad: OnBadRow) -> Iterator[Row]:
         """Yield a file's rows with the name that the folder gives it. Raises BadRow."""
@@ -231,7 +231,7 @@ class Href:
         except BadRow as problem:
             raise BadRow(name, problem.line, problem.reason, problem.remedy) from problem
 
-    def _read(self, file: File, on_bad: OnBadRow, read: Callable[[Row], Iterator[Any]]) -> Iterator[Any]:
+    def _read(self, file: HrefFile, on_bad: OnBadRow, read: Callable[[Row], Iterator[Any]]) -> Iterator[Any]:
         """Yield what `read` makes of each row that has the layout's fields; a bad row yields nothing."""
         for row in self._rows(file.path, on_bad):
             try:
@@ -244,7 +244,7 @@ class Href:
                 continue
             yield from records
 
-    def instructions(self, file: File, on_bad: OnBadRow) -> Iterator[InstructionRecord]:
+    def instructions(self, file: HrefFile, on_bad: OnBadRow) -> Iterator[InstructionRecord]:
         """The instructions with their human references; here the fields that the reader does not know are counted."""
 
         def read(row: Row) -> Iterator[InstructionRecord]:
@@ -253,7 +253,7 @@ class Href:
 
         return self._read(file, on_bad, read)
 
-    def responses(self, file: File, on_bad: OnBadRow) -> Iterator[ResponseRecord]:
+    def responses(self, file: HrefFile, on_bad: OnBadRow) -> Iterator[ResponseRecord]:
         """A model's responses; of the development set the baseline's and the human references."""
 
         def read(row: Row) -> Iterator[ResponseRecord]:
@@ -273,7 +273,7 @@ class Href:
 
         return self._read(file, on_bad, read)
 
-    def paired_responses(self, file: File, on_bad: OnBadRow) -> Iterator[ResponseRecord]:
+    def paired_responses(self, file: HrefFile, on_bad: OnBadRow) -> Iterator[ResponseRecord]:
         """Both responses of each pair that no row before had, and the human reference."""
         experiment = AGREEMENT if file.layout is PAIRS else file.experiment
 
@@ -287,7 +287,7 @@ class Href:
 
         return self._read(file, on_bad, read)
 
-    def choices(self, file: File, on_bad: OnBadRow) -> Iterator[PreferenceRecord]:
+    def choices(self, file: HrefFile, on_bad: OnBadRow) -> Iterator[PreferenceRecord]:
         """What people preferred, one record a person."""
 
         def read(row: Row) -> Iterator[PreferenceRecord]:
@@ -316,7 +316,7 @@ class Href:
 
         return self._read(file, on_bad, read)
 
-    def verdicts(self, file: File, on_bad: OnBadRow) -> Iterator[PreferenceRecord]:
+    def verdicts(self, file: HrefFile, on_bad: OnBadRow) -> Iterator[PreferenceRecord]:
         """What a judge preferred. The same verdict in several files, as the copies of a composite's are, counts once."""
 
         def read(row: Row) -> Iterator[PreferenceRecord]:
@@ -351,7 +351,7 @@ class Href:
 
         return self._read(file, on_bad, read)
 
-    def _instruction(self, file: File, row: Row) -> InstructionRecord:
+    def _instruction(self, file: HrefFile, row: Row) -> InstructionRecord:
         text = storable(row.values["instruction"])
         if not text.strip():
             raise row.place.bad("the instruction is empty", "restore the row from its source")
@@ -364,7 +364,7 @@ class Href:
         reference = storable(row.values.get("reference", ""))
         return InstructionRecord(row.place, name, text, category, reference=reference, language="en")
 
-    def _sides(self, file: File, row: Row) -> tuple[tuple[str, str], tuple[str, str]]:
+    def _sides(self, file: HrefFile, row: Row) -> tuple[tuple[str, str], tuple[str, str]]:
         """(model, field of its output) of both responses of a pair, the baseline under the name that its data set has."""
         first, second = ("a", "b") if file.layout is PAIRS else ("1", "2")
         names = []
@@ -393,7 +393,7 @@ class Href:
             what = f"{record.model!r} has another response to this instruction elsewhere"
             raise record.place.bad(what, "keep one of them; a preference must say which of them it is about")
 
-    def _count_unknown(self, file: File, row: Row) -> None:
+    def _count_unknown(self, file: HrefFile, row: Row) -> None:
         known = {*file.layout.needed, *file.layout.optional}
         self.unknown.update(f"{file.layout.name}: {field}" for field in row.values if field not in known)
 
@@ -418,9 +418,9 @@ class Href:
         }
 
 
-def _grouped(files: Iterable[File], key: Callable[[File], str]) -> list[list[File]]:
+def _grouped(files: Iterable[HrefFile], key: Callable[[HrefFile], str]) -> list[list[HrefFile]]:
     """Return the files of each key, in the order in which keys are met."""
-    groups: dict[str, list[File]] = {}
+    groups: dict[str, list[HrefFile]] = {}
     for file in files:
         groups.setdefault(key(file), []).append(file)
     return list(groups.values())
