@@ -1,10 +1,10 @@
 """Judges side by side: how far each agrees with people in each category, next to people's agreement among themselves.
 
 HREF (arXiv 2412.15524), table 1, with every judge of the study's responses. The composite takes the best of them in each
-category, chosen on one half of the instructions and reported on the other.
+category, cross-fitted: on all tasks, each decided by a choice in which it had no part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from calibration.statistics.agreement.leave_one_out import matches_by_task
 from calibration.statistics.report_reasons import NoJudge
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.ties import level_places
-from judging.methods.pairs.composite import KEY as COMPOSITE, Agreement, Composite, TooFewTasks, choose
+from judging.methods.pairs.composite import KEY as COMPOSITE, SPLITS, TooFewTasks, cross_fit, says_composite
 from judging.models import Judge
 
 DRAWS = 1000
@@ -48,30 +48,39 @@ class Row:
 
 
 @dataclass(frozen=True)
-class JudgeRow(Row):
-    """The agreement of a judge with people."""
+class MethodRow(Row):
+    """The agreement of a judge with people; its `unscored` verdicts could not be used.
 
-    judge: str
-
-
-@dataclass(frozen=True)
-class MethodRow(JudgeRow):
-    """The agreement of a judge with people; its `unscored` verdicts could not be used."""
-
-    unscored: int
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """The composite, the best single judge and people, all on the tasks that were not used for choosing.
-
-    `methods` are the judges chosen in each category, `chosen_rates` their agreement on the choosing half.
+    `composite`: the judge is a choice among the others. `imported`: its verdicts came from outside, so that they may have
+    been chosen on these very tasks.
     """
 
-    methods: list[str]
-    chosen_rates: list[float]
+    judge: str
+    unscored: int
+    composite: bool = False
+    imported: bool = False
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A judge that was chosen in a `share` of the choices, one for each half of each split."""
+
+    judge: str
+    share: float
+
+
+@dataclass(frozen=True)
+class CrossFittedRows:
+    """The composite and the best single judge, each chosen without the task it is measured on, over `splits` splits.
+
+    `choices` are the judges chosen in each category, `singles` those chosen for all of them, the most frequent first.
+    """
+
+    splits: int
+    choices: list[list[Chosen]]
+    singles: list[Chosen]
     composite: Row
-    single: JudgeRow
+    single: Row
     people: Row
 
 
@@ -85,15 +94,21 @@ class CategoryColumn:
 
 @dataclass(frozen=True)
 class MethodTable:
-    """The judges of a study, by name, and people, measured on `criterion`; `criteria` are all that can be chosen."""
+    """The judges of a study, by name, and people, measured on `criterion`; `criteria` are all that can be chosen.
+
+    Only pairs with the model `against` count if it is not empty; `models` are all that can be chosen, none of a study of
+    single responses.
+    """
 
     study: str
     criterion: str
     criteria: list[str]
+    against: str
+    models: list[str]
     categories: list[CategoryColumn]
     people: Row
     methods: list[MethodRow]
-    composite: HeldOut | Missing
+    composite: CrossFittedRows | Missing
 
 
 MethodReport: TypeAlias = MethodTable | Missing
@@ -127,8 +142,9 @@ class Tasks:
         return Row(self.rate(values, np.ones(len(values), dtype=np.bool_)), [self.rate(values, mask) for mask in masks])
 
 
-def method_settings(criterion: str = "") -> Settings:
-    return {"criterion": criterion, "draws": DRAWS, "seed": 0}
+def method_settings(criterion: str = "", against: str = "") -> Settings:
+    """Return the settings of the report: a criterion, and the model of which all pairs must have a response."""
+    return {"criterion": criterion, "against": against, "draws": DRAWS, "seed": 0}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, MethodReport]:
@@ -143,26 +159,75 @@ METHODS: ReportKind[MethodReport] = register(
 
 def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> MethodTable:
     """Compare the judges with people. Raises NothingToRead, and NoStatistic without a judge or two people on a task."""
+    found = measured(study, frame, settings)
+    composites, imported = _kinds(found.names)
+    return MethodTable(
+        study=study.slug,
+        criterion=found.criterion,
+        criteria=ordered_keys(frame),
+        against=found.against,
+        models=found.models,
+        categories=found.categories,
+        people=found.tasks.row(found.tasks.people),
+        methods=[
+            MethodRow(
+                **vars(found.tasks.row(found.matches[pk])),
+                judge=name,
+                unscored=found.unscored.get(pk, 0),
+                composite=pk in composites,
+                imported=pk in imported,
+            )
+            for pk, name in sorted(found.names.items(), key=lambda pair: (pair[1], pair[0]))
+        ],
+        composite=composite_rows(
+            found.tasks, {found.names[pk]: values for pk, values in found.matches.items() if pk not in composites}
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN."""
+
+    criterion: str
+    against: str
+    models: list[str]
+    categories: list[CategoryColumn]
+    tasks: Tasks
+    matches: Mapping[int, Floats]
+    names: Mapping[int, str]
+    unscored: Mapping[int, int]
+
+
+def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
+    """Measure every judge of the study by people's answers in `frame`. Raises as _method_table."""
     key = main_criterion(frame, str(settings["criterion"]))
     people = frame.of_criterion(key)
+    models = _models_of_pairs(people)
+    against = str(settings["against"]) if settings["against"] in models else ""
+    if against:
+        pks = [pk for pk, name in people.model_names.items() if name == against]
+        people = people.select(np.isin(people.model, pks) | np.isin(people.model_b, pks))
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
         raise NoJudge("No judge has rated responses of this study.")
     tasks, matches = _tasks(people, verdicts, settings)
-    return MethodTable(
-        study=study.slug,
-        criterion=key,
-        criteria=ordered_keys(frame),
-        categories=[
-            CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()
-        ],
-        people=tasks.row(tasks.people),
-        methods=[
-            MethodRow(**vars(tasks.row(matches[pk])), judge=name, unscored=verdicts.unscored.get(pk, 0))
-            for pk, name in sorted(verdicts.names.items(), key=lambda pair: (pair[1], pair[0]))
-        ],
-        composite=_composite(tasks, _candidates(matches, verdicts.names)),
-    )
+    categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
+    return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored)
+
+
+def _models_of_pairs(people: ScoreFrame) -> list[str]:
+    """Return the names of the models of pairs, in order; none where responses are judged one by one."""
+    paired = people.response_b > 0
+    pks = {*people.model[paired].tolist(), *people.model_b[paired].tolist()}
+    return sorted(people.model_names[pk] for pk in pks if pk in people.model_names)
+
+
+def _kinds(names: Mapping[int, str]) -> tuple[set[int], set[int]]:
+    """Return which judges are composites, by their method or else their name, and which have no method here."""
+    methods = dict(Judge.objects.filter(rater__in=list(names)).values_list("rater", "method"))
+    composites = {pk for pk, name in names.items() if methods.get(pk) == COMPOSITE or says_composite(name)}
+    return composites, set(names) - set(methods)
 
 
 def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[Tasks, dict[int, Floats]]:
@@ -194,42 +259,25 @@ def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[
     return tasks, matches
 
 
-def _candidates(matches: Mapping[int, Floats], names: Mapping[int, str]) -> dict[str, Floats]:
-    """Return the matches by name of all judges that are not composites themselves."""
-    composites = set(Judge.objects.filter(method=COMPOSITE, rater__in=list(names)).values_list("rater", flat=True))
-    return {names[pk]: values for pk, values in matches.items() if pk not in composites}
+def composite_rows(tasks: Tasks, matches: Mapping[str, Floats]) -> CrossFittedRows | Missing:
+    """Choose among judges by their agreement with people (m,) in each category, and for all; composites are none of them.
 
-
-def _composite(tasks: Tasks, matches: Mapping[str, Floats]) -> HeldOut | Missing:
-    """Choose a judge in each category on one half of the instructions, and report it on the other."""
-    agreements = [
-        Agreement(str(task), str(instruction), str(category), name, None if np.isnan(value) else float(value))
-        for name, values in sorted(matches.items())
-        for task, instruction, category, value in zip(
-            tasks.task.tolist(), tasks.instruction.tolist(), tasks.category.tolist(), values.tolist(), strict=True
-        )
-    ]
+    The reason stands in its place where there are too few tasks.
+    """
     try:
-        return _held_out(tasks, matches, choose(agreements, seed=tasks.seed))
+        found = cross_fit(matches, tasks.category, tasks.instruction, seed=tasks.seed, splits=SPLITS)
     except TooFewTasks as error:
         return Missing.because(error)
-
-
-def _held_out(tasks: Tasks, matches: Mapping[str, Floats], chosen: Composite) -> HeldOut:
-    choices = sorted(chosen.choices, key=lambda choice: int(choice.category))
-    held_out = np.isin(tasks.task, [int(task) for choice in choices for task in choice.held_out])
-    best = np.full(len(tasks.task), np.nan)
-    for choice in choices:
-        mask = tasks.category == int(choice.category)
-        best[mask] = matches[choice.method][mask]
-
-    def row(values: Floats) -> Row:
-        return tasks.row(np.where(held_out, values, np.nan))
-
-    return HeldOut(
-        methods=[choice.method for choice in choices],
-        chosen_rates=[choice.chosen_rate for choice in choices],
-        composite=row(best),
-        single=JudgeRow(**vars(row(matches[chosen.single])), judge=chosen.single),
-        people=row(tasks.people),
+    return CrossFittedRows(
+        splits=len(found.splits),
+        choices=[_shares(found.choices[pk]) for pk in np.unique(tasks.category).tolist()],
+        singles=_shares(found.singles),
+        composite=tasks.row(found.composite),
+        single=tasks.row(found.single),
+        people=tasks.row(tasks.people),
     )
+
+
+def _shares(counts: Sequence[tuple[str, int]]) -> list[Chosen]:
+    whole = sum(n for _judge, n in counts)
+    return [Chosen(judge, n / whole) for judge, n in counts]

@@ -7,11 +7,14 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from accounts.models import Workspace
-from annotation.models import Rater
+from annotation.models import Rater, Study
 from core.errors import UserError
 from generation.endpoints.clients import endpoint_of, sampling_parameters
 from generation.endpoints.registration import ServingRefused, endpoint_at
-from generation.models import Endpoint, LanguageModel
+from generation.models import Endpoint, LanguageModel, Response
+from judging.judges.questions import REFERENCE_FROM
+from judging.methods.pairs import composite
+from judging.methods.pairs.heuristics import NEEDS_REFERENCE
 from judging.methods.prompts import prompt_hash
 from judging.methods.registry import METHODS, chat_method
 from judging.methods.spec import Transport
@@ -19,6 +22,8 @@ from judging.models import Judge
 
 PROMPTS = Path("templates") / "judging" / "prompts"
 GREEDY = {"temperature": 0.0}
+CHOSEN_IN = "chosen_in"
+"""The parameter of a composite that names the study by whose people its judges were chosen."""
 
 
 class JudgeRefused(UserError):
@@ -57,14 +62,16 @@ def create_judge(
     if method not in METHODS:
         raise UserError(f"There is no judging method {method!r}; there are: {', '.join(METHODS)}.")
     prompt = stock_prompt(method) if prompt is None else prompt
-    sampling = judge_parameters(model, parameters or {})
+    given = dict(parameters or {})
+    given |= check_references(model.workspace, method, str(given.get(REFERENCE_FROM, "")))
+    sampling = judge_parameters(model, given)
     same = Judge.objects.filter(language_model=model, method=method, prompt_hash=prompt_hash(prompt))
     if name:
         same = same.filter(rater__label=name)
     known = next((judge for judge in same.order_by("pk") if judge.parameters == sampling), None)
     if known is not None:
         return known
-    label = name or _free_label(model, method, prompt_hash(prompt))
+    label = name or _free_label(model, method, prompt_hash(prompt), given)
     scripted = endpoint.kind == Endpoint.Kind.SCRIPTED
     try:
         with transaction.atomic():
@@ -97,23 +104,65 @@ def needs_no_model(method: str) -> bool:
     return METHODS[method].transport in (Transport.NONE, Transport.VERDICTS, Transport.LOG_PROBABILITIES)
 
 
-def create_rule_judge(*, workspace: Workspace, method: str, name: str = "") -> Judge:
-    """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused."""
-    label = name or f"rule: {method.replace('_', ' ')}"
-    known = Judge.objects.filter(workspace=workspace, method=method, rater__label=label).first()
-    if known is not None:
+def create_rule_judge(
+    *, workspace: Workspace, method: str, name: str = "", reference_from: str = "", chosen_in: str = ""
+) -> Judge:
+    """Return the judge of a method that needs no model, an existing or a new one. Raises JudgeRefused.
+
+    With `reference_from`, the responses of the model of this name stand for the human references. A composite
+    `chosen_in` another study decides by what agreed best with its people.
+    The name of a composite says what it is, so that it does wherever it stands in a table.
+    """
+    parameters = check_references(workspace, method, reference_from) | _check_chosen_in(workspace, method, chosen_in)
+    words = _with_references(reference_from) + (f" chosen in {chosen_in}" if chosen_in else "")
+    label = name or f"rule: {method.replace('_', ' ')}{words}"
+    if method == composite.KEY and not composite.says_composite(label):
+        label = f"{label} (composite)"
+    known = Judge.objects.filter(workspace=workspace, method=method, rater__label__in=[label, name or label]).first()
+    if known is not None and known.parameters == parameters:
         return known
     try:
         with transaction.atomic():
             rater = Rater.objects.create(workspace=workspace, kind=Rater.Kind.JUDGE, label=label)
-            return Judge.objects.create(workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash(""))
+            return Judge.objects.create(
+                workspace=workspace, rater=rater, method=method, prompt_hash=prompt_hash(""), parameters=parameters
+            )
     except IntegrityError as error:
         raise JudgeRefused(f"The name {label!r} belongs to another judge; choose a different name.") from error
 
 
-def _free_label(model: LanguageModel, method: str, hashed: str) -> str:
+def check_references(workspace: Workspace, method: str, model: str) -> dict[str, object]:
+    """Return the parameter by which a judge takes a model's responses for its references; none without a model.
+
+    Raises JudgeRefused where the method reads no reference or the model has no response.
+    """
+    if not model:
+        return {}
+    if "reference" not in METHODS[method].parts and method not in NEEDS_REFERENCE:
+        raise JudgeRefused(f"Method {method} reads no reference; leave out --reference-from.")
+    if not Response.objects.filter(model__workspace=workspace, model__name=model).exists():
+        raise JudgeRefused(f"There is no response of a model {model!r}; load or generate its responses first.")
+    return {REFERENCE_FROM: model}
+
+
+def _check_chosen_in(workspace: Workspace, method: str, study: str) -> dict[str, object]:
+    """Return the parameter by which a composite is chosen in another study. Raises JudgeRefused."""
+    if not study:
+        return {}
+    if method != composite.KEY:
+        raise JudgeRefused(f"Method {method} chooses among no judges; leave out --chosen-in.")
+    if not Study.objects.filter(workspace=workspace, slug=study).exists():
+        raise JudgeRefused(f"There is no study {study!r} in which judges could be chosen.")
+    return {CHOSEN_IN: study}
+
+
+def _with_references(model: str) -> str:
+    return f" with references of {model}" if model else ""
+
+
+def _free_label(model: LanguageModel, method: str, hashed: str, given: Mapping[str, object]) -> str:
     """Return 'model method', followed by the prompt's hash and a number if that name is taken."""
-    plain = f"{model.name} {method}"
+    plain = f"{model.name} {method}{_with_references(str(given.get(REFERENCE_FROM, '')))}"
     taken = set(
         Rater.objects.filter(workspace=model.workspace, kind=Rater.Kind.JUDGE, label__startswith=plain).values_list(
             "label", flat=True

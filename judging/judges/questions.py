@@ -3,14 +3,20 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.db.models import QuerySet
+
 from annotation.models import Criterion, Rubric, Study, Task
+from generation.models import Instruction, Response
 from judging.methods.guided import GuidedQuestion
 from judging.methods.prompts import Item, Level
 from judging.methods.registry import METHODS
 from judging.methods.scales import Anchor, range_levels
 from judging.methods.spec import MethodSpec
+from judging.models import Judge
 
 PAIR = "pair"
+REFERENCE_FROM = "reference_from"
+"""The parameter of a judge that names the model whose responses are its references; it is not sent to any server."""
 
 
 def items_of(rubric: Rubric, role: str = Criterion.Role.ITEM) -> tuple[Item, ...]:
@@ -45,23 +51,47 @@ def english(texts: Mapping[str, str] | None) -> str:
 
 
 class Questions:
-    """The questions of one method about a study's tasks; rubrics and the guideline are read once."""
+    """The questions of one method about a study's tasks; rubrics and the guideline are read once.
 
-    def __init__(self, method: str, study: Study) -> None:
-        self.method = method
+    With `reference_from`, the responses of this model stand for the human references.
+    """
+
+    def __init__(self, method: str, study: Study, reference_from: str = "") -> None:
+        self.method, self.study, self.reference_from = method, study, reference_from
         self.needs: MethodSpec = METHODS[method]
         self.guideline = english(study.guideline.texts) if study.guideline else ""
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[tuple[int, str], tuple[Item, ...]] = {}
         self._nearest: dict[int, tuple[Item, ...]] = {}
+        self._references: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, judge: Judge, study: Study) -> "Questions":
+        """Return the questions of a judge, with the references that it is given."""
+        return cls(judge.method, study, reference_model_of(judge))
 
     def learn(self, tasks: Iterable[Task]) -> None:
-        """Read those rubrics of these tasks that are not known yet, in two queries."""
+        """Read those rubrics and references of these tasks that are not known yet, in two queries each."""
+        tasks = list(tasks)
+        if self.reference_from:
+            self._read_references({task.response_a.instruction_id for task in tasks if task.response_a_id})
         wanted = {pk for task in tasks for pk in (task.answer_rubric_id, task.guide_rubric_id) if pk}
         missing = wanted - set(self._rubrics)
         if missing:
             found = Rubric.objects.filter(pk__in=missing).prefetch_related("criteria")
             self._rubrics.update({rubric.pk: rubric for rubric in found})
+
+    def _read_references(self, instructions: set[int]) -> None:
+        missing = instructions - set(self._references)
+        found = references_from(self.study, self.reference_from).filter(instruction__in=missing).order_by("-pk")
+        self._references |= dict.fromkeys(missing, "")
+        self._references |= {pk: text or "" for pk, text in found.values_list("instruction_id", "text")}
+
+    def _reference(self, instruction: Instruction) -> str:
+        if not self.reference_from:
+            return instruction.reference
+        self._read_references({instruction.pk})
+        return self._references[instruction.pk]
 
     def rubric(self, pk: int) -> Rubric:
         if pk not in self._rubrics:
@@ -91,7 +121,7 @@ class Questions:
             responses=tuple(responses),
             items=self.answered(task),
             hint=instruction.hint,
-            reference=instruction.reference,
+            reference=self._reference(instruction),
             guideline=self.guideline,
             guides=self._guides(task),
         )
@@ -126,6 +156,17 @@ class Questions:
             guideline="x",
             guides=items or (Item("x", "x", (Level(0.0, "x"),)),),
         )
+
+
+def reference_model_of(judge: Judge) -> str:
+    """Return the name of the model whose responses are the judge's references; '' where a person wrote them."""
+    return str(judge.parameters.get(REFERENCE_FROM, ""))
+
+
+def references_from(study: Study, model: str) -> QuerySet[Response]:
+    """Return the texts of a model that can stand for references, in any experiment."""
+    written = Response.objects.filter(model__workspace=study.workspace_id, model__name=model)
+    return written.filter(kind=Response.Kind.RESPONSE, text__isnull=False).exclude(text="")
 
 
 def conversation_of(messages: list[dict[str, object]] | None) -> tuple[tuple[str, str], ...]:

@@ -19,6 +19,7 @@ from generation.llm.requests import Chat, Reply, Request
 from judging.judges.embeddings import EmbeddingTransport
 from judging.judges.judge_calls import JudgeCall, JudgeTransport, OneCall, model_of, subject_of
 from judging.judges.log_probabilities import LogProbabilityTransport
+from judging.judges.questions import REFERENCE_FROM
 from judging.methods import messages as reply_messages
 from judging.methods.guided import GuidedQuestion
 from judging.methods.parsing import Unscored, Verdict, Why, without_words
@@ -55,7 +56,7 @@ class ChatTransport(OneCall):
         read_grants(self.endpoint)
         self.prices = prices_of(self.endpoint)
         self.structured = takes_json_schema(self.endpoint)
-        self._parameters = dict(judge.parameters)
+        self._parameters = {name: value for name, value in judge.parameters.items() if name != REFERENCE_FROM}
         self._capped = bool(set(OUTPUT_NAMES) & set(self._parameters))
         self._schemas: dict[int, tuple[tuple[Item, ...], dict[str, Any]]] = {}
         self._chat: Chat | None = None

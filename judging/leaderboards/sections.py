@@ -120,7 +120,7 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
     except NoStatistic as error:
         strengthless = type(error).__name__
     try:
-        ranks = _ranks(observations, names)
+        ranks = ranks_of(observations, names)
     except NoStatistic:
         ranks = {}
     rows = []
@@ -148,7 +148,7 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
     return Standings(tuple(rows), fitted.interval_kind if fitted else "none", comparisons.clusters, strengthless)
 
 
-def _ranks(observations: Observations, names: Mapping[int, str]) -> dict[str, int]:
+def ranks_of(observations: Observations, names: Mapping[int, str]) -> dict[str, int]:
     """Rank the models over the instructions that every model has; a model's outcome is its mean on each.
 
     A single model ranks first. Raises TooFewRatings under two instructions.

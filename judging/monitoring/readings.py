@@ -152,7 +152,7 @@ def _answers(run: JudgeRun) -> Answers:
 def _panel_answers(run: JudgeRun) -> Answers:
     settings = run.manifest["settings"]
     how = How(settings["combine"])
-    questions = Questions(run.judge.method, run.study)
+    questions = Questions.of(run.judge, run.study)
     preference = questions.needs.role == "preference"
     items = list(run.items.filter(canary="").select_related("task").order_by("task_id", "juror", "repeat"))
     outcomes = outcomes_of(items)

@@ -52,7 +52,7 @@ def derive(run: JudgeRun, *, clock: Clock) -> int:
     if not is_panel(run) or run.watch_id is not None:  # the rounds of a drift monitor are no results of their own
         return 0
     how = How(settings["combine"])
-    questions = Questions(run.judge.method, run.study)
+    questions = Questions.of(run.judge, run.study)
     preference = questions.needs.role == Criterion.Role.PREFERENCE
     made = 0
     for items in _by_tasks(run):
@@ -186,7 +186,7 @@ def check_canaries(run: JudgeRun) -> None:
     planted = list(run.items.exclude(canary="").select_related("task").order_by("juror", "position"))
     if not planted:
         return
-    questions = Questions(run.judge.method, run.study)
+    questions = Questions.of(run.judge, run.study)
     outcomes = outcomes_of(planted)
     sung: list[Sung] = []
     for juror, group in groupby(planted, key=lambda item: item.juror):

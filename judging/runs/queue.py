@@ -52,7 +52,7 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
         endpoint = self.transport.endpoint
         retry = Retry(try_seconds=endpoint.timeout_seconds) if endpoint else Retry()
         super().__init__(run, worker, clock, endpoint=endpoint, count_spending=spent_of, retry=retry)
-        self.questions = Questions(self.judge.method, run.study)
+        self.questions = Questions.of(self.judge, run.study)
         self.proven = run.items.filter(status=PlannedItem.Status.SCORED, juror=juror).exists()
         self.ledger = Ledger(self.judge.rater, self.questions, clock)
         self._reader = ItemReader()

@@ -13,13 +13,14 @@ from generation.execution.leases import lease_items, new_worker_name, release
 from generation.execution.states import fail_run, pause_run
 from generation.execution.worker import WorkerOptions
 from judging.judges.judge_calls import canonical, shown
+from judging.judges.making import CHOSEN_IN
 from judging.judges.questions import Questions
 from judging.methods import messages as reply_messages
 from judging.methods.pairs import composite, heuristics
 from judging.methods.pairs.composite import Agreement
 from judging.methods.parsing import Unscored, Verdict
 from judging.methods.registry import unanswerable
-from judging.models import JudgeRun, PlannedItem
+from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.aggregation import answer_of, jurors_of
 from judging.runs.recording import Ledger
 
@@ -31,7 +32,7 @@ Verdicts = Mapping[int, Mapping[str, Verdict]]
 def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
     """Decide every waiting item of the run, some hundred in a transaction."""
     worker = new_worker_name()
-    questions = Questions(run.judge.method, run.study)
+    questions = Questions.of(run.judge, run.study)
     judge = jurors_of(run)[0]
     ledger = Ledger(judge.rater, questions, clock)
     try:
@@ -64,8 +65,10 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     method = run.judge.method
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
-        chosen = composite.choose(agreements_of(run.study, verdicts), seed=run.seed)
-        return lambda item: composite.verdict_of(chosen, category_of(item.task), dict(verdicts.get(item.task_id, {})))
+        choices = choices_for(run.judge, run.study, seed=run.seed)
+        return lambda item: composite.verdict_of(
+            choices, str(item.task_id), category_of(item.task), dict(verdicts.get(item.task_id, {}))
+        )
 
     def decide(item: PlannedItem) -> Verdict | Unscored:
         question = shown(item, questions.about(item.task))
@@ -77,13 +80,23 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     return decide
 
 
+def choices_for(judge: Judge, study: Study, *, seed: int) -> composite.Choices:
+    """Return which judge decides each task of a composite: by this study's people, or by those of the study it names.
+
+    Raises TooFewTasks.
+    """
+    chosen_in = judge.parameters.get(CHOSEN_IN)
+    rated = Study.objects.get(workspace=judge.workspace_id, slug=chosen_in) if chosen_in else study
+    return composite.choices_from(agreements_of(rated, verdicts_of(rated, besides=judge.rater)), seed=seed)
+
+
 def category_of(task: Task) -> str:
     category = task.response_a.instruction.category
     return category.key if category else EVERYTHING
 
 
 def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
-    """Return the stored preferences of the study's judges by task and judge's name, without those of `besides`."""
+    """Return the stored preferences of the study's judges by task and judge's name, without `besides` and composites."""
     scores = (
         _preferences(study)
         .filter(
@@ -91,10 +104,13 @@ def verdicts_of(study: Study, *, besides: Rater) -> Verdicts:
             assignment__status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         )
         .exclude(assignment__rater=besides)
+        .exclude(assignment__rater__in=Judge.objects.filter(method=composite.KEY).values("rater"))
         .exclude(assignment__discredited=True)
     )
     found: dict[int, dict[str, Verdict]] = defaultdict(dict)
     for score in scores:
+        if composite.says_composite(score.assignment.rater.label):
+            continue
         found[score.assignment.task_id][score.assignment.rater.label] = Verdict((answer_of(score),))
     return found
 

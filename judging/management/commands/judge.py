@@ -17,6 +17,7 @@ from generation.management.run_command import Look, RunCommand, add_run_options,
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.judges.making import create_judge, create_rule_judge, model_to_judge_with, needs_no_model
+from judging.judges.questions import REFERENCE_FROM
 from judging.methods.combining import How
 from judging.methods.registry import METHODS
 from judging.methods.single import checklist
@@ -69,6 +70,18 @@ class Command(RunCommand):
             "--retry-unscored", action="store_true", help="With --resume: ask again about unscored responses."
         )
         parser.add_argument("--name", default="", help="Name of the judge in tables.")
+        parser.add_argument(
+            "--reference-from",
+            default="",
+            metavar="MODEL",
+            help="Take this model's responses for the references that the method reads, instead of people's.",
+        )
+        parser.add_argument(
+            "--chosen-in",
+            default="",
+            metavar="STUDY",
+            help="For the method composite: choose by agreement with the people of this study instead of the judged one.",
+        )
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT, help="Experiment of the benchmark to judge.")
         parser.add_argument("--limit", type=int, help="At most this many responses.")
         parser.add_argument("--seed", type=int, default=0)
@@ -127,8 +140,16 @@ class Command(RunCommand):
     def _judges(self, workspace: Workspace, options: dict[str, Any]) -> Iterator[Judge]:
         method = options["method"]
         if needs_no_model(method):
-            yield create_rule_judge(workspace=workspace, method=method, name=options["name"])
+            yield create_rule_judge(
+                workspace=workspace,
+                method=method,
+                name=options["name"],
+                reference_from=options["reference_from"],
+                chosen_in=options["chosen_in"],
+            )
             return
+        if options["chosen_in"]:
+            raise CommandError(f"Method {method} chooses among no judges; leave out --chosen-in.")
         names = [name.strip() for name in options["jury"].split(",") if name.strip()]
         for number, name in enumerate([options["model"], *names]):
             model = model_to_judge_with(
@@ -139,7 +160,12 @@ class Command(RunCommand):
                 base_url=options["base_url"],
                 key_variable=options["key_variable"],
             )
-            yield create_judge(model=model, method=method, name=options["name"] if number == 0 else "")
+            yield create_judge(
+                model=model,
+                method=method,
+                name=options["name"] if number == 0 else "",
+                parameters={REFERENCE_FROM: options["reference_from"]} if options["reference_from"] else None,
+            )
 
     def left_to_worker(self, run: JudgeRun) -> str:
         if run.preparing:

@@ -76,7 +76,7 @@ def _mean_reserve(judge: Judge, study: Study, tasks: Sequence[Task]) -> tuple[Sp
     """Return the maximum mean cost of a call, and the number of tasks that cannot be asked about."""
     if needs_no_call(judge.method):
         return NOTHING, 0
-    questions, transport = Questions(judge.method, study), transport_of(judge)
+    questions, transport = Questions.of(judge, study), transport_of(judge)
     questions.learn(tasks)
     total, asked = NOTHING, 0
     for task in tasks:

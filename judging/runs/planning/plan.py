@@ -206,7 +206,7 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
 def check_rubrics(rubrics: Collection[int], jurors: Sequence[Judge], study: Study) -> None:
     """Raise, before anything is planned, what would fail every call: no items, mixed scales, a broken prompt."""
     for judge in jurors:
-        questions = Questions(judge.method, study)
+        questions = Questions.of(judge, study)
         questions.learn(Task(answer_rubric_id=pk) for pk in rubrics)
         for pk in rubrics:
             items = questions.items(pk)

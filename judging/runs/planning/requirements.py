@@ -10,12 +10,12 @@ from core.errors import UserError
 from core.messages.message import Message, Wording
 from generation.endpoints.clients import served_name
 from generation.models import Endpoint, Instruction, LanguageModel, Response
-from judging.judges.questions import english
+from judging.judges.questions import english, reference_model_of, references_from
 from judging.methods.pairs import composite
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun
-from judging.runs.runs_without_calls import agreements_of, verdicts_of
+from judging.runs.runs_without_calls import choices_for
 
 INSTRUCTION = "response_a__instruction"
 OF_RESPONSE = "instruction"
@@ -192,6 +192,8 @@ def _conditions(judge: Judge, study: Study, tasks: QuerySet[Task], instruction: 
     for part in needs.parts:
         if part == "guides":
             found[part] = _without_checklist(tasks)
+        elif part == "reference" and (model := reference_model_of(judge)):
+            found[part] = ~Q(**{f"{instruction}__in": references_from(study, model).values("instruction")})
         elif part == "guideline":
             found |= {} if _guideline_of(study) else {part: EVERY}
         else:
@@ -210,6 +212,8 @@ def _of_responses(judge: Judge, study: Study, rubrics: set[int]) -> dict[str, Q]
         for part in METHODS[judge.method].parts
         if part in ("reference", "hint")
     }
+    if "reference" in found and (model := reference_model_of(judge)):
+        found["reference"] = ~Q(**{f"{OF_RESPONSE}__in": references_from(study, model).values("instruction")})
     if "guides" in METHODS[judge.method].parts and not rubrics & _with_items(rubrics):
         found["guides"] = EVERY
     return found
@@ -269,7 +273,7 @@ def _known_without(model: LanguageModel | None, capability: str) -> bool:
 def _check_choice(judge: Judge, study: Study, seed: int) -> None:
     """Raise MethodLacks if people and judges have given too few verdicts to choose a method."""
     try:
-        composite.choose(agreements_of(study, verdicts_of(study, besides=judge.rater)), seed=seed)
+        choices_for(judge, study, seed=seed)
     except composite.TooFewTasks as error:
         said = str(error)
         raise MethodLacks(COMPOSITE_TOO_FEW(why=said)) from error

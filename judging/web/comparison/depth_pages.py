@@ -45,7 +45,7 @@ JUDGES_DEPTH_PAGE = PageKind(
 )
 METHODS_PAGE = PageKind(
     report=METHODS,
-    settings=lambda study, query: method_settings(query.get("criterion", "")),
+    settings=lambda study, query: method_settings(query.get("criterion", ""), query.get("against", "")),
     page=methods_page,
     title=methods_title,
     build="judging.build_report",

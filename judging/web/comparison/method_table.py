@@ -12,15 +12,17 @@ from annotation.models import Study
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.statistics.ties import descending
-from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
-from judging.comparison.method_table import HeldOut, MethodReport, MethodTable, Rate, Row
+from judging.comparison.method_table import Chosen, CrossFittedRows, MethodReport, MethodRow, MethodTable, Rate, Row
+from judging.methods.pairs.composite import SPLITS, says_composite
 from judging.web.comparison.paper_methods import printed_methods_block
 from judging.web.leaderboards.messages import EVEN, named
 
 SHOWN_IN_FIGURE = 30
+PAIR = 2
 
 
 def methods_title() -> str:
@@ -36,7 +38,7 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
         opening=_opening(report),
         about=gettext("Agreement is measured on “%(criterion)s”.")
         % {"criterion": criterion_name(study, report.criterion)},
-        choices=criterion_choice(study, report.criteria, report.criterion),
+        choices=[*criterion_choice(study, report.criteria, report.criterion), *_against_choice(report)],
         blocks=[_methods_block(report), *_composite_blocks(report), *([printed] if printed else [])],
         method=[
             gettext(
@@ -47,11 +49,14 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
                 "counts; “both bad” is a label of its own."
             ),
             gettext(
-                "In each category, the composite uses the judge that agreed best on a random half of the "
-                "instructions. It is reported only on the other half, next to the best single judge and people on "
-                "the same tasks; choosing and reporting on the same tasks would overestimate it. Intervals "
+                "The composite is cross-fitted: the instructions of each category are split into two random halves, "
+                "and the tasks of each half are decided by the judge that agreed best on the other half. A task's "
+                "agreement is the mean over %(splits)d splits. The best single judge is chosen in the same way for all "
+                "categories together. So both rest on all tasks, as the first table does, and no task has a part in "
+                "the choice made for it; choosing and reporting on the same tasks would overestimate them. Intervals "
                 "resample whole instructions."
-            ),
+            )
+            % {"splits": SPLITS},
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
         code=[
@@ -62,8 +67,16 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
     )
 
 
+def _against_choice(report: MethodTable) -> list[Choice]:
+    """Return the menu of baselines; a study of two models has none, since all its pairs have both."""
+    if len(report.models) <= PAIR:
+        return []
+    options = [("", gettext("all models")), *((model, model) for model in report.models)]
+    return [Choice("against", gettext("Pairs with a response of"), options, report.against)]
+
+
 def _opening(report: MethodTable) -> str:
-    known = [(row.judge, row.all) for row in report.methods if row.all]
+    known = [(row.judge, row.all) for row in report.methods if row.all and not row.composite]
     if not known or not report.people.all:
         return gettext("No judge gave a usable verdict on a task that at least two people answered.")
     best, rate = max(known, key=lambda pair: pair[1].value)
@@ -111,7 +124,7 @@ def _methods_block(report: MethodTable) -> Block:
     title = gettext("Judges by category")
     values = np.array([row.all.value if row.all else -1.0 for row in report.methods])
     ordered = [report.methods[place] for place in descending(values)]
-    rows = [*((row.judge, row) for row in ordered), (gettext("People among themselves"), report.people)]
+    rows = [*((marked_name(row), row) for row in ordered), (gettext("People among themselves"), report.people)]
     people = report.people.all
     return Block(
         "methods",
@@ -120,12 +133,30 @@ def _methods_block(report: MethodTable) -> Block:
         caption=ends_meaning(people.interval_kind, people.clusters, gettext("instructions")) if people else "",
         table=_rows_table(gettext("Judge"), report, rows),
         notes=[
-            gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
-            % {"judge": row.judge, "n": row.unscored}
-            for row in ordered
-            if row.unscored
+            *(
+                gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
+                % {"judge": marked_name(row), "n": row.unscored}
+                for row in ordered
+                if row.unscored
+            ),
+            *(
+                gettext(
+                    "%(judge)s is a composite whose verdicts were imported. If it was chosen on these tasks, its row "
+                    "overestimates it; the next table does not."
+                )
+                % {"judge": marked_name(row)}
+                for row in ordered
+                if row.composite and row.imported
+            ),
         ],
     )
+
+
+def marked_name(row: MethodRow) -> str:
+    """Return the judge's name; that of a composite says that it is one."""
+    if not row.composite or says_composite(row.judge):
+        return row.judge
+    return gettext("%(judge)s (composite)") % {"judge": row.judge}
 
 
 def _figure(rows: Sequence[tuple[str, Row]], title: str) -> str:
@@ -146,8 +177,8 @@ def _composite_blocks(report: MethodTable) -> list[Block]:
     if isinstance(found, Missing):
         return [Block("composite", title, reason=_reason(found))]
     rows = [
-        (gettext("composite"), found.composite),
-        (gettext("best single judge: %(judge)s") % {"judge": found.single.judge}, found.single),
+        (gettext("composite, cross-fitted"), found.composite),
+        (gettext("best single judge, cross-fitted: %(judge)s") % {"judge": _chosen_names(found.singles)}, found.single),
         (gettext("People among themselves"), found.people),
     ]
     block = Block(
@@ -155,38 +186,40 @@ def _composite_blocks(report: MethodTable) -> list[Block]:
         title,
         answer=_composite_answer(found),
         figure=_figure(rows, title),
-        table=_rows_table(gettext("Agreement on the half that was not used for choosing"), report, rows),
+        table=_rows_table(gettext("Agreement by choices made without the task"), report, rows),
     )
     return [block, _choices(report, found)]
 
 
-def _composite_answer(found: HeldOut) -> str:
+def _chosen_names(chosen: Sequence[Chosen]) -> str:
+    """Name the judges that were chosen, with their shares of the choices where there are several."""
+    if len(chosen) == 1:
+        return chosen[0].judge
+    return ", ".join(f"{one.judge} ({one.share:.0%})" for one in chosen)
+
+
+def _composite_answer(found: CrossFittedRows) -> str:
     if found.composite.all is None or found.single.all is None:
         return ""
     return gettext(
-        "On tasks that were not used for choosing, the composite agrees with people on %(rate)s of them; the "
-        "best single judge, %(judge)s, on %(single)s."
-    ) % {
-        "rate": estimate_words(found.composite.all),
-        "single": estimate_words(found.single.all),
-        "judge": found.single.judge,
-    }
+        "By choices made without the task, the composite agrees with people on %(rate)s of the tasks; the best single "
+        "judge, chosen in the same way, on %(single)s."
+    ) % {"rate": estimate_words(found.composite.all), "single": estimate_words(found.single.all)}
 
 
-def _choices(report: MethodTable, found: HeldOut) -> Block:
+def _choices(report: MethodTable, found: CrossFittedRows) -> Block:
     columns = [
         Column(gettext("Category")),
         Column(gettext("Chosen judge")),
-        Column(gettext("Agreement on the choosing half"), 3),
-        *Column.interval(gettext("Agreement on the other half"), 3),
+        Column(gettext("Share of the choices"), 2),
+        *Column.interval(gettext("Agreement of the composite"), 3),
         Column(gettext("Tasks"), 0),
     ]
-    rows = [
-        [name, method, chosen_rate, *_cells(rate), rate.n if rate else None]
-        for name, method, chosen_rate, rate in zip(
-            _category_labels(report), found.methods, found.chosen_rates, found.composite.cells, strict=True
-        )
-    ]
+    rows = []
+    for name, chosen, rate in zip(_category_labels(report), found.choices, found.composite.cells, strict=True):
+        for place, one in enumerate(chosen):
+            cells = [*_cells(rate), rate.n if rate else None] if not place else [None] * 4
+            rows.append([name if not place else "", one.judge, one.share, *cells])
     return Block("choices", gettext("Judges chosen"), table=Table(columns, rows), folded=True)
 
 
@@ -194,6 +227,6 @@ def _reason(composite: Missing) -> str:
     if composite.why == "TooFewTasks":
         return gettext(
             "A category has too few instructions for two halves, or no judge has verdicts on four fifths of its "
-            "tasks. The composite can therefore not be chosen on one half and tested on the other."
+            "tasks. The composite can therefore not be chosen on one half and measured on the other."
         )
     return reason_of(composite)

@@ -5,13 +5,12 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from annotation.models import Rater, Study
+from annotation.models import Study
 from calibration.web.blocks import Block, Column, Table
 from core.messages.localized import localized
 from generation.models import Category
 from judging.comparison.method_table import MethodTable, Rate
-from judging.models import Judge
-from judging.published.columns import plain_name
+from judging.published.judges_of_rows import judges_of_rows
 from judging.published.tables import published_tables, table_notes, table_source
 
 TABLE = "table_1"
@@ -65,23 +64,7 @@ def _ours(study: Study, report: MethodTable, methods: Mapping[str, Any]) -> dict
     found: dict[str, tuple[str, Rate]] = {}
     if report.people.all:
         found[PEOPLE] = (gettext("People among themselves"), report.people.all)
-    raters = Rater.objects.filter(workspace=study.workspace_id, kind=Rater.Kind.JUDGE)
-    judges = {
-        judge.rater.name: judge
-        for judge in Judge.objects.filter(rater__in=raters).select_related("rater", "language_model")
-    }
-    for row in report.methods:
-        for printed_name, method in methods.items():
-            if row.all and printed_name not in found and _is(row.judge, judges.get(row.judge), printed_name, method):
-                found[printed_name] = (row.judge, row.all)
+    rates = {row.judge: row.all for row in report.methods if row.all}
+    for printed_name, judge in judges_of_rows(study.workspace_id, list(rates), methods).items():
+        found[printed_name] = (judge, rates[judge])
     return found
-
-
-def _is(name: str, judge: Judge | None, printed_name: str, method: Mapping[str, Any]) -> bool:
-    """Whether a judge is the printed one: by method and model, or by name if it was imported."""
-    if judge is None:
-        return plain_name(name) == plain_name(printed_name)
-    if judge.method != method["method"]:
-        return False
-    model = plain_name(judge.language_model.name) if judge.language_model else ""
-    return not method["models"] or model in {plain_name(each) for each in method["models"]}

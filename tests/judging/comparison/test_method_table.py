@@ -1,4 +1,4 @@
-"""HREF's table 1 for any study: judges by category, people in the last row, the composite on the other half."""
+"""HREF's table 1 for any study: judges by category, people in the last row, the composite cross-fitted."""
 
 import csv
 import io
@@ -23,8 +23,8 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 
 
-def report(study, criterion=""):
-    return report_of(study, METHODS, method_settings(criterion))
+def report(study, criterion="", against=""):
+    return report_of(study, METHODS, method_settings(criterion, against))
 
 
 def address(study, query=""):
@@ -63,12 +63,12 @@ def test_rates_are_by_category_and_people_stand_last():
     assert found.people.all.value == 1 and found.people.all.n == 24
 
 
-def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
+def test_the_composite_is_measured_on_all_tasks_by_choices_made_without_them():
     study = judged()
     found = report(study).composite
-    assert found.methods == ["poet", "coder"] and found.chosen_rates == [1, 1]
-    assert found.composite.all.value == 1 and found.composite.all.n == 12
-    assert found.people.all.n == 12
+    assert [[(one.judge, one.share) for one in row] for row in found.choices] == [[("poet", 1.0)], [("coder", 1.0)]]
+    assert (found.composite.all.value, found.composite.all.n) == (1, 24)
+    assert found.people.all.n == found.single.all.n == 24
     assert found.single.all.value <= 0.75
     page = page_of(study)
     assert "the composite agrees with people on 1.00" in text_of(page)
@@ -76,6 +76,25 @@ def test_the_composite_is_chosen_on_one_half_and_reported_on_the_other():
     assert {"methods.svg", "methods.csv", "composite.png", "choices.csv"} <= set(names)
     table = signed_in("lead", study.workspace).get(address(study, "?file=methods.csv")).content.decode("utf-8-sig")
     assert table.splitlines()[-1].startswith("People among themselves,24,1.0,")
+
+
+def test_a_composite_is_marked_never_a_candidate_and_never_named_the_best():
+    study = judged()
+    ours, theirs = (make_judge_rater(study.workspace, name) for name in ("my best", "composite href"))
+    Judge.objects.create(workspace=study.workspace, rater=ours, method="composite", prompt_hash="x")
+    for task in study.tasks.all():
+        for rater in (ours, theirs):
+            make_answer(task, rater, {"preference": 1}, shown_first="a")
+    found = report(study)
+    kinds = {row.judge: (row.composite, row.imported) for row in found.methods}
+    assert kinds["my best"] == (True, False)
+    assert kinds["composite href"] == (True, True)
+    assert kinds["poet"] == (False, True)
+    assert {one.judge for row in found.composite.choices for one in row} == {"poet", "coder"}
+    page = page_of(study)
+    assert "my best (composite)" in page
+    assert "composite href is a composite whose verdicts were imported." in text_of(page)
+    assert answer_of(page).startswith("3 judges tie for the best agreement with people: coder, coin, poet.")
 
 
 def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
@@ -102,16 +121,17 @@ def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
 
 
 def test_a_choice_made_by_luck_does_not_flatter():
-    """Many judges that toss coins: the best of the choosing half is far above half there and at half on the other."""
+    """Many judges that toss coins: the best of them is far above half, the composite of them is not."""
     study = pair_study(models=2, instructions=80, raters=2, outcome=lambda i, j: 1)
     rng = np.random.default_rng(1)
     for number in range(12):
         judge = make_judge_rater(study.workspace, f"coin {number}")
         for task in study.tasks.all():
             make_answer(task, judge, {"preference": 1 if rng.random() < 0.5 else -1}, shown_first="a")
-    found = report(study).composite
-    assert found.chosen_rates[0] >= 0.6
-    assert found.composite.all.low < 0.5 < found.composite.all.high
+    found = report(study)
+    assert max(row.all.value for row in found.methods) >= 0.58
+    assert found.composite.composite.all.low < 0.5 < found.composite.composite.all.high
+    assert found.composite.composite.all.n == 80
 
 
 def test_the_rates_are_those_of_leave_one_out():
@@ -130,6 +150,24 @@ def test_the_rates_are_those_of_leave_one_out():
     outer = outer_leave_one_out(np.array(tasks), np.array(labels), np.array(said))
     assert found.methods[0].all.value == pytest.approx(outer.rate)
     assert found.people.all.value == pytest.approx(leave_one_out(np.array(tasks), np.array(labels)).rate)
+
+
+def test_only_pairs_with_one_model_count_where_it_is_chosen():
+    """HREF's figure 5. People prefer A; the judge agrees with them unless model2 is part of the pair."""
+    study = pair_study(models=3, instructions=21, raters=2, outcome=lambda i, j: 1)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.select_related("response_b__model"):
+        value = -1 if task.response_b.model.name == "model2" else 1
+        make_answer(task, judge, {"preference": value}, shown_first="a")
+    everything, some = report(study), report(study, against="model2")
+    assert everything.models == ["model0", "model1", "model2"]
+    assert (everything.methods[0].all.value, everything.people.all.n) == (pytest.approx(1 / 3), 63)
+    assert (some.methods[0].all.value, some.people.all.n, some.against) == (0, 42, "model2")
+    assert report(study, against="model0").methods[0].all.value == pytest.approx(1 / 2)
+    assert report(study, against="nobody").against == ""
+    page = page_of(study, "?against=model2")
+    assert re.search(r'<option value="model2"\s+selected', page)
+    assert "0.00" in answer_of(page)
 
 
 def test_single_responses_are_compared_on_the_criterion_asked_for():

@@ -1,0 +1,456 @@
+"""HREF's tables beside what the workspace holds (arXiv 2412.15524): agreement of judging methods, expected win rates.
+
+Table 1 rests on the human agreement set, tables 3, 5 and 6 on a composite judge's verdicts against the baseline. The
+evaluation set is not public, so that tables 3 and 5 can be computed by those alone who have one like it. Section 4.3
+correlates two printed tables, which needs nobody's data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext
+
+from accounts.models import Workspace
+from annotation.models import Assignment, Rater, Study
+from calibration.data.frames import ABOUT_RESPONSES, NothingToRead
+from calibration.data.scores import score_frame
+from calibration.reports.codec import Missing
+from calibration.statistics.errors import NoStatistic
+from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, Response
+from judging.comparison.method_table import Measured, Rate, Row, composite_rows, measured, method_settings
+from judging.leaderboards.filters import Filters
+from judging.leaderboards.sections import ranks_of
+from judging.leaderboards.table import NO_BOARD, Leaderboard, leaderboard, verdicts_on
+from judging.leaderboards.weighting import EQUAL
+from judging.published.columns import plain_name, quantities_of
+from judging.published.judges_of_rows import judges_of_rows, template_of
+from judging.published.paper_table import Cell, PaperTable, compared
+from judging.published.tables import judged_by, published_tables
+from judging.scores.metrics import WINS
+
+SLUG = "href"
+PAPER = "Lyu, Wang, Hajishirzi, Dasigi, HREF (arXiv 2412.15524)"
+PEOPLE, ALL, RANK = "Human", "all", "rank"
+RANDOM = "Random"
+LEAST_MODELS = 3
+"""Models without which a correlation says nothing."""
+
+
+def _published() -> Mapping[str, Any]:
+    published = published_tables(SLUG)
+    assert published is not None
+    return published
+
+
+def _benchmark(workspace: Workspace) -> Benchmark | None:
+    return Benchmark.objects.filter(workspace=workspace, slug=SLUG).first()
+
+
+def _categories(workspace: Workspace) -> dict[int, str]:
+    """Return the keys of the benchmark's categories by primary key."""
+    benchmark = _benchmark(workspace)
+    return dict(Category.objects.filter(benchmark=benchmark).values_list("pk", "key")) if benchmark else {}
+
+
+def agreement_study(workspace: Workspace) -> Study | None:
+    """Return the study of HREF's pairs with the most people's answers; None where no person answered."""
+    benchmark = _benchmark(workspace)
+    studies = Study.objects.filter(workspace=workspace, benchmark=benchmark, kind=Study.Kind.PAIR) if benchmark else ()
+    counts = {study: Assignment.objects.filter(task__study=study).of_people().answered().count() for study in studies}
+    best = max(counts, key=lambda study: (counts[study], study.pk), default=None)
+    return best if best is not None and counts[best] else None
+
+
+@dataclass(frozen=True)
+class _Agreement:
+    """What table 1 can be computed from: the tasks with judges' matches, and our judge of each printed row."""
+
+    found: Measured | None
+    judges: Mapping[str, str]
+    columns: Mapping[str, int]
+    why: str = ""
+
+    def matches_of(self, judge: str) -> Any:
+        assert self.found is not None
+        return next(self.found.matches[pk] for pk, name in self.found.names.items() if name == judge)
+
+
+def _agreement(workspace: Workspace, published: Mapping[str, Any]) -> _Agreement:
+    study = agreement_study(workspace)
+    if study is None:
+        why = gettext(
+            "No people's preferences between HREF's responses are here; load the human agreement set "
+            "(allenai/href_preference) with load_benchmark href."
+        )
+        return _Agreement(None, {}, {}, why)
+    try:
+        frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+        found = measured(study, frame, method_settings())
+    except (NoStatistic, NothingToRead) as error:
+        return _Agreement(None, {}, {}, str(error))
+    judges = judges_of_rows(workspace.pk, sorted(found.names.values()), published["methods"])
+    keys = _categories(workspace)
+    columns = {
+        keys[column.category_pk]: place for place, column in enumerate(found.categories) if column.category_pk in keys
+    }
+    return _Agreement(found, judges, columns)
+
+
+def _table_1(workspace: Workspace) -> Sequence[Cell]:
+    """Leave-one-out agreement with people, percent; composites are cross-fitted, which the paper's are not."""
+    published = _published()
+    table = published["table_1"]
+    agreement = _agreement(workspace, published)
+    cells = []
+    for name, printed in table["rows"].items():
+        row, missing = _method_row(agreement, published, name)
+        for column, value in zip(table["columns"], printed, strict=True):
+            rate, why = _rate(agreement, table["columns"], row, column)
+            cells.append(
+                compared(
+                    name,
+                    column,
+                    value,
+                    None if rate is None else 100 * rate.value,
+                    digits=table["digits"],
+                    missing=missing or why,
+                    reason="" if rate is None else _why_agreement_differs(published, name, rate),
+                )
+            )
+    return cells
+
+
+def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) -> tuple[Row | None, str]:
+    """Return the rates of a printed row, or what is missing for them."""
+    if agreement.found is None:
+        return None, agreement.why
+    tasks = agreement.found.tasks
+    if name == PEOPLE:
+        return tasks.row(tasks.people), ""
+    wanted = published["composites"].get(name, [name])
+    lacking = [one for one in wanted if one not in agreement.judges]
+    if lacking:
+        return None, gettext("No judge of the human agreement set is the paper's %(rows)s; %(how)s.") % {
+            "rows": ", ".join(lacking),
+            "how": "; ".join(_how(published, one) for one in lacking),
+        }
+    if name not in published["composites"]:
+        return tasks.row(agreement.matches_of(agreement.judges[name])), ""
+    found = composite_rows(
+        tasks, {agreement.judges[one]: agreement.matches_of(agreement.judges[one]) for one in wanted}
+    )
+    if isinstance(found, Missing):
+        return None, gettext("A category has too few judged instructions for two halves.")
+    return found.composite, ""
+
+
+def _how(published: Mapping[str, Any], name: str) -> str:
+    """Say with which method and model a printed row's judge is run."""
+    method = published["methods"][name]
+    if not method["models"]:
+        return gettext("run a judge by the method %(method)s") % {"method": method["method"]}
+    return gettext("run a judge by the method %(method)s with %(model)s") % {
+        "method": method["method"],
+        "model": method["models"][0],
+    }
+
+
+def _rate(agreement: _Agreement, columns: Sequence[str], row: Row | None, column: str) -> tuple[Rate | None, str]:
+    """Return the rate of a cell, or why there is none; one over everything needs every category."""
+    if row is None:
+        return None, ""
+    absent = [key for key in columns if key != ALL and key not in agreement.columns]
+    if column == ALL:
+        if absent:
+            why = gettext("This is over 11 categories, and the tasks here have none of: %(categories)s.")
+            return None, why % {"categories": ", ".join(absent)}
+        return row.all, gettext("The judge has no usable verdict here.")
+    if column not in agreement.columns:
+        return None, gettext(
+            "No task here is of this category; the public agreement set has the 8 general categories only."
+        )
+    return row.cells[agreement.columns[column]], gettext("The judge has no usable verdict in this category.")
+
+
+def _why_agreement_differs(published: Mapping[str, Any], name: str, rate: Rate) -> str:
+    on = gettext("Computed on %(n)d pairs.") % {"n": rate.n}
+    if name in published["composites"]:
+        return f"{on} " + gettext(
+            "The paper chose each category's method and reported it on the same pairs; here every pair is decided by a "
+            "choice in which it had no part."
+        )
+    if name == RANDOM:
+        return f"{on} " + gettext("Both the paper's choices and ours are random.")
+    return f"{on} " + gettext(
+        "The paper draws one of tied labels at random; here they count by their expectation. Whether that is all is not "
+        "known."
+    )
+
+
+def _boards(workspace: Workspace) -> Iterator[Leaderboard]:
+    """Yield the boards of expected win rates, that of the paper's judge first, then of those with the most verdicts."""
+    benchmark = _benchmark(workspace)
+    if benchmark is None:
+        return
+    judges: list[Rater] = [row.judge for row in verdicts_on(benchmark)]
+    for judge in sorted(judges, key=lambda judge: not judged_by(judge, _published())):
+        if (board := _board(benchmark, judge)) is not None:
+            yield board
+
+
+def _board(benchmark: Benchmark, judge: Rater) -> Leaderboard | None:
+    try:
+        board = leaderboard(benchmark, judge, EQUAL, filters=Filters(measure=WINS))
+    except NO_BOARD:
+        return None
+    return board if board.metric.name == WINS else None
+
+
+@dataclass(frozen=True)
+class _WinRates:
+    """Expected win rates in percent by printed name and column, the shared ranks, and on how many verdicts they rest."""
+
+    rates: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, int]
+    partial: frozenset[str]
+    judge: str
+    same_judge: bool
+
+
+def _win_rates(board: Leaderboard, published: Mapping[str, Any], name: str) -> _WinRates | None:
+    """Return what a board has of a table; None where it is of the other set or has nothing against the baseline."""
+    printed = {plain_name(model): model for model in published[name]["rows"]}
+    printed |= {
+        plain_name(folder): model for model, folder in published["model_folders"].items() if model in printed.values()
+    }
+    of_board = {model: printed.get(plain_name(model), "") for model in board.model_names.values()}
+    of_board = {model: row for model, row in of_board.items() if row}
+    quantities = quantities_of(board, published, of_board)
+    if quantities is None or quantities.table != ("table_6" if name == "table_6" else "table_5"):
+        return None
+    rates: dict[str, dict[str, float]] = {}
+    partial_rows: set[str] = set()
+    for quantity in quantities.columns:
+        for model, value in quantity.ours.items():
+            if model in of_board and value is not None:
+                rates.setdefault(of_board[model], {})[quantity.column] = value
+        partial_rows |= {of_board[model] for model in quantity.partial if model in of_board}
+    return _WinRates(
+        rates,
+        _shared_ranks(board, published, of_board),
+        frozenset(partial_rows),
+        board.judge.name,
+        judged_by(board.judge, published),
+    )
+
+
+def _shared_ranks(board: Leaderboard, published: Mapping[str, Any], of_board: Mapping[str, str]) -> dict[str, int]:
+    """Return ranks by comparisons with the baseline, by the paper's names; none where the models share no instructions."""
+    pks = {name: pk for pk, name in board.model_names.items()}
+    baseline = next((pk for name, pk in pks.items() if plain_name(name) == plain_name(published["baseline"])), -1)
+    rows = board.observations
+    kept = rows.select((rows.opponent == baseline) & np.isin(rows.model, [pks[name] for name in of_board]))
+    try:
+        return ranks_of(kept, {pks[name]: printed for name, printed in of_board.items()}) if len(kept) else {}
+    except NoStatistic:
+        return {}
+
+
+def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
+    """Tables 3, 5 and 6: expected win rates against the baseline, and the ranks that models share."""
+    published = _published()
+    table = published[name]
+    found = next((rates for board in _boards(workspace) if (rates := _win_rates(board, published, name))), None)
+    everyone = found is not None and set(table["rows"]) <= set(found.ranks)
+    cells = []
+    for model, printed in table["rows"].items():
+        ours = found.rates.get(model, {}) if found else {}
+        rank = float(found.ranks[model]) if found and everyone else None
+        reason = _why_rates_differ(found, published, model, table["instructions"]) if found else ""
+        cells.append(
+            compared(
+                model,
+                RANK,
+                float(table["ranks"][model]),
+                rank,
+                digits=0,
+                missing=_missing_rates(name, found) if not found else _missing_rank(table, found),
+                reason=f"{reason} {_RANKS()}".strip(),
+            )
+        )
+        for column, value in zip(table["columns"], printed, strict=True):
+            missing = _missing_rates(name, found)
+            cells.append(
+                compared(model, column, value, ours.get(column), digits=table["digits"], missing=missing, reason=reason)
+            )
+    return cells
+
+
+def _RANKS() -> str:
+    return gettext(
+        "The paper does not say by which rule models share a rank; the script of its repository compares bootstrap "
+        "intervals, and here paired t tests decide."
+    )
+
+
+def _missing_rank(table: Mapping[str, Any], found: _WinRates) -> str:
+    there = len(set(table["rows"]) & set(found.ranks))
+    return gettext("A rank needs all %(all)d models judged on shared instructions; %(n)d are.") % {
+        "all": len(table["rows"]),
+        "n": there,
+    }
+
+
+def _missing_rates(name: str, found: _WinRates | None) -> str:
+    if found is not None:
+        return gettext("This model has no verdict against the baseline here, or none in this category.")
+    if name == "table_6":
+        return gettext(
+            "No judge has compared models with the baseline on the development set; load it (allenai/href) with the "
+            "models' responses and judge the pairs, or load the annotations that the authors' code writes."
+        )
+    return gettext("The evaluation set is not public, so that nothing was judged on it here.")
+
+
+def _why_rates_differ(found: _WinRates, published: Mapping[str, Any], model: str, instructions: int) -> str:
+    reasons = []
+    if model in found.partial:
+        reasons.append(
+            gettext("Fewer than nine tenths of the paper's %(n)d instructions are judged here.") % {"n": instructions}
+        )
+    if not found.same_judge:
+        reasons.append(gettext("Judged by %(judge)s, not by the paper's composite.") % {"judge": found.judge})
+    return " ".join(reasons) or gettext("Judged under the name of the paper's judge; why it differs is not known.")
+
+
+def _table_8(workspace: Workspace) -> Sequence[Cell]:
+    """Prompt templates: judges whose names say "prompt A" to "prompt D", on both public sets."""
+    published = _published()
+    table = published["table_8"]
+    agreement = _agreement(workspace, published)
+    rates = {template_of(board.judge.name): _overall(board) for board in _boards(workspace)}
+    cells = []
+    for name, (share, correlation) in table["rows"].items():
+        ours, why = _template_agreement(agreement, name)
+        reason = gettext(
+            "Computed on the human agreement set; the paper says the development set, which has no annotations."
+        )
+        cells.append(compared(name, "agreement", share, ours, digits=table["digits"], missing=why, reason=reason))
+        if correlation is None:
+            continue
+        r, n = _correlation(rates.get("Prompt A", {}), rates.get(name, {}))
+        missing = gettext(
+            "Judge at least three models against the baseline on the development set by this template and by template "
+            "A; name the judges so that they say “prompt A” and so on."
+        )
+        reason = gettext("Over %(n)d models; the paper's are 33.") % {"n": n}
+        cells.append(compared(name, "correlation", correlation, r, digits=2, missing=missing, reason=reason))
+    return cells
+
+
+def _template_agreement(agreement: _Agreement, name: str) -> tuple[float | None, str]:
+    if agreement.found is None:
+        return None, agreement.why
+    judge = next((judge for judge in sorted(agreement.found.names.values()) if template_of(judge) == name), "")
+    if not judge:
+        return None, gettext(
+            "Judge the human agreement set by a judge with this template, whose name says “%(template)s”."
+        ) % {"template": name.lower()}
+    rate = agreement.found.tasks.row(agreement.matches_of(judge)).all
+    return (100 * rate.value, "") if rate else (None, gettext("The judge has no usable verdict here."))
+
+
+def _overall(board: Leaderboard) -> dict[str, float]:
+    """Return the expected win rate of each model over all comparisons with the baseline, by the board's name of it."""
+    quantities = quantities_of(board, _published(), {})
+    overall = next((one.ours for one in quantities.columns if one.column == ALL), {}) if quantities else {}
+    return {model: value for model, value in overall.items() if value is not None}
+
+
+def _correlation(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[float | None, int]:
+    """Return Pearson's r over the models of both, and how many they are; None under three, or where all are equal."""
+    shared = sorted(set(first) & set(second))
+    x, y = (np.array([given[model] for model in shared]) for given in (first, second))
+    if len(shared) < LEAST_MODELS or not x.std() or not y.std():
+        return None, len(shared)
+    return float(np.corrcoef(x, y)[0, 1]), len(shared)
+
+
+def _table_9(workspace: Workspace) -> Sequence[Cell]:
+    """The sizes of the sets: instructions and their categories."""
+    table = _published()["table_9"]
+    study = agreement_study(workspace)
+    benchmark = _benchmark(workspace)
+    asked = Response.objects.filter(instruction__benchmark=benchmark, run__experiment=MAIN_EXPERIMENT)
+    sets = {
+        "Evaluation": (None, gettext("The evaluation set is not public.")),
+        "Development": (
+            Instruction.objects.filter(pk__in=asked.values("instruction")).exclude(reference="") if benchmark else None,
+            gettext("Load the development set (allenai/href) with load_benchmark href."),
+        ),
+        "Agreement": (
+            Instruction.objects.filter(responses__tasks_as_a__study=study).distinct() if study else None,
+            gettext("Load the human agreement set (allenai/href_preference) with load_benchmark href."),
+        ),
+    }
+    cells = []
+    for name, printed in table["rows"].items():
+        rows, missing = sets[name]
+        there = rows is not None and rows.exists()
+        counts = (
+            [rows.count(), rows.values("category").distinct().count()] if rows is not None and there else [None, None]
+        )
+        reason = gettext("These are the instructions that are loaded here.")
+        cells += [
+            compared(name, column, float(value), ours, digits=0, missing=missing, reason=reason)
+            for column, value, ours in zip(table["columns"], printed, counts, strict=True)
+        ]
+    return cells
+
+
+def _section_4_3(_workspace: Workspace) -> Sequence[Cell]:
+    """Evaluation set against development set: the overall rates of the models that both tables print."""
+    published = _published()
+    printed = published["section_4_3"]
+    first, second = ({m: row[-1] for m, row in published[name]["rows"].items()} for name in ("table_5", "table_6"))
+    pearson, _n = _correlation(first, second)
+    spearman, n = _correlation(_mean_ranks(first, second), _mean_ranks(second, first))
+    reason = gettext("Over the %(n)d models that both tables print.") % {"n": n}
+    return [
+        compared("tables 5 and 6", name, printed[name], ours, digits=printed["digits"], reason=reason)
+        for name, ours in (("spearman", spearman), ("pearson", pearson))
+    ]
+
+
+def _mean_ranks(rates: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    """Return the ranks of the rates of the models of both, equal ones with their mean."""
+    from scipy.stats import rankdata  # a second of start time that only this table needs
+
+    shared = sorted(set(rates) & set(other))
+    return dict(zip(shared, rankdata([rates[model] for model in shared]).tolist(), strict=True))
+
+
+def _titled(key: str) -> Mapping[str, str]:
+    titles: Mapping[str, str] = _published()[key]["title"]
+    return titles
+
+
+TABLES: tuple[PaperTable, ...] = (
+    PaperTable(SLUG, "1", _titled("table_1"), f"{PAPER}, table 1", _table_1),
+    *(
+        PaperTable(
+            SLUG,
+            number,
+            _titled(f"table_{number}"),
+            f"{PAPER}, table {number}",
+            partial(_table_of_rates, f"table_{number}"),
+        )
+        for number in ("3", "5", "6")
+    ),
+    PaperTable(SLUG, "8", _titled("table_8"), f"{PAPER}, table 8", _table_8),
+    PaperTable(SLUG, "9", _titled("table_9"), f"{PAPER}, table 9", _table_9),
+    PaperTable(SLUG, "section 4.3", _titled("section_4_3"), f"{PAPER}, section 4.3", _section_4_3),
+)
