@@ -160,7 +160,8 @@ class Llmeval1:
         there = {(table.kind, table.who) for table in self.tables}
         for kind, prefix in PREFIXES.items():
             lacking = [who for who in (GPT4, MANUAL, DENOISED) if (kind, who) not in there]
-            self.absent += [self._name(folder / f"{prefix}_{who}.csv") for who in lacking]
+            paths = [folder / f"{prefix}_{who}.csv" for who in lacking]
+            self.absent += [self._name(path) for path in paths if not path.is_file()]
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
