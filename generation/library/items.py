@@ -86,12 +86,11 @@ class Items:
         if not name.model:
             return None
         same = self._by_model.get((name.instruction_id, name.model), [])
-        if len(same) != 1:
-            return None
         if not self.may_create or name.item == name.instruction_id:
-            return same[0]
-        if same[0] in self._unnamed and self._taken.setdefault(same[0], name.item) == name.item:
-            return same[0]
+            return same[0] if len(same) == 1 else None
+        free = [pk for pk in same if pk in self._unnamed]
+        if len(free) == 1 and self._taken.setdefault(free[0], name.item) == name.item:
+            return free[0]
         return None
 
     def check(self, place: Place, name: ItemName) -> int | None:
