@@ -1,6 +1,7 @@
 """LLMEval's files in the database: repeats, kinds of raters, a rubric by question, and the paper's tables."""
 
 import pytest
+from django.core.management import call_command
 
 from annotation.models import Assignment, Cohort, Rater, Rubric, Score, Study, Task
 from annotation.rubrics.library import RubricsOf
@@ -10,6 +11,9 @@ from calibration.reports.raters import _compute, rater_settings
 from generation.importers.llmeval1 import Llmeval1
 from generation.importers.llmeval2 import Llmeval2
 from generation.models import Benchmark, Instruction, Response
+from judging.leaderboards.filters import Filters
+from judging.leaderboards.table import requested_board
+from judging.models import JudgeRun
 from judging.published.paper_table import Status
 from judging.published.papers.llmeval import TABLES
 from judging.published.papers.llmeval_data import places, plain, printed_names
@@ -184,3 +188,16 @@ def test_names_are_matched_by_letters_digits_and_known_other_names():
 def test_task_of_a_pair_is_about_the_responses_that_stars_rate(first):
     responses = set(Task.objects.filter(study__slug="llmeval1-pairs").values_list("response_a", flat=True))
     assert responses <= set(Task.objects.filter(study__slug="llmeval1-stars").values_list("response_a", flat=True))
+
+
+def test_one_judge_run_answers_objective_and_subjective_questions(second, tmp_path):
+    script = tmp_path / "script.json"
+    script.write_text('{"seed": 3, "quality": 0.9}', encoding="utf-8")
+    call_command("add_model", "actor", script=str(script))
+    call_command("judge", "llmeval2", model="actor", method="stars", no_canaries=True)
+    run = JudgeRun.objects.get()
+    assert run.items.filter(status="scored").count() == 8
+    asked = set(run.items.values_list("task__response_a__instruction__rubric", "task__answer_rubric__key"))
+    assert asked == {("llmeval2-objective",) * 2, ("llmeval2-subjective",) * 2}
+    board = requested_board(second, Filters(judge="actor"))
+    assert {row.model for row in board.models} == {"GPT4", "360"}
