@@ -31,6 +31,7 @@ from generation.importers.llmeval_dialogs import (
     squashed,
 )
 from generation.importers.records import (
+    MAIN,
     InstructionRecord,
     PreferenceRecord,
     RatingRecord,
@@ -106,7 +107,7 @@ def _shape(kind: str, *, denoised: bool) -> StudyShape:
         names={"en": f"LLMEval-1, {english}{note[0]}", "zh-hans": f"LLMEval-1，{chinese}{note[1]}"},
         kind="stars" if stars else "pair",
         repeats=True,
-        **({"experiment": DENOISED_EXPERIMENT} if denoised else {}),
+        experiment=DENOISED_EXPERIMENT if denoised else MAIN,
     )
 
 
