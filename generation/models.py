@@ -101,7 +101,9 @@ class Instruction(models.Model):
     """A prompt; its text may be absent, since ratings without texts are welcome.
 
     `messages` is a chat: [{"role": "user", "content": ...}, ...]. `parts` are what its last message was put together
-    from: {"task": ..., "data": ..., "requirements": [...]}; none where the prompt came finished.
+    from: {"task": ..., "data": ..., "requirements": [...]}; none where the prompt came finished. `rubric` is the key of
+    the benchmark's rubric by which its responses are rated and judged, where the benchmark has several, such as one for
+    objective and one for subjective questions; empty where the nearest one is.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -115,6 +117,7 @@ class Instruction(models.Model):
     words_asked = models.PositiveIntegerField(null=True, blank=True)
     language = models.CharField(max_length=10, blank=True)
     tags = models.JSONField(default=list, blank=True)
+    rubric = models.CharField(max_length=150, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["benchmark", "external_id"]

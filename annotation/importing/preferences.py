@@ -49,7 +49,7 @@ class PreferenceLoader:
         self.store = AnswerStore(study, repeats=rules.duplicates == "repeat")
 
     def load(self, records: Iterable[PreferenceRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
-        counts = Counts()
+        counts, before = Counts(), self.store.repeated
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[tuple[PreferenceRecord, str]] = []
             for record in batch:
@@ -70,12 +70,15 @@ class PreferenceLoader:
                     on_bad(problem)
             self.store.flush()
             progress(len(batch))
-        return counts
+        return counts + Counts(repeated=self.store.repeated - before)
 
-    @staticmethod
-    def _names(record: PreferenceRecord) -> Iterator[ItemName]:
+    def _names(self, record: PreferenceRecord) -> Iterator[ItemName]:
+        """The names of both responses. Where an item is a pair of its own, the instruction's responses are meant."""
         for model in (record.model_a, record.model_b):
-            yield ItemName(record.item, record.instruction, model, record.category)
+            name = ItemName(record.item, record.instruction, model, record.category)
+            if record.instruction and self.items.find(name) is None:
+                name = ItemName(record.instruction, "", model, record.category)
+            yield name
 
     def _unusable(self, record: PreferenceRecord) -> str:
         """Why the choice cannot be used, or "" if it can. Raises BadRow if unusable choices are refused."""

@@ -67,7 +67,7 @@ class RatingLoader:
         self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
 
     def load(self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
-        counts = Counts()
+        counts, before = Counts(), self.store.repeated
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[_Checked] = []
             for record in batch:
@@ -87,7 +87,7 @@ class RatingLoader:
             self.store.flush()
             progress(len(batch))
         self.own.save()
-        return counts
+        return counts + Counts(repeated=self.store.repeated - before)
 
     def _check(self, record: RatingRecord) -> _Checked:
         item = ItemName(record.item, record.instruction, record.model, record.category)

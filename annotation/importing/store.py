@@ -66,7 +66,7 @@ class _Pending:
 
 
 class AnswerStore:
-    """One study's answers.
+    """One study's answers; `repeated` counts those stored that repeat an answer of the same load.
 
     With `whole`, one unusable part makes the whole answer unscored, as for a verdict from one reply. Otherwise an
     unusable part is noted in the assignment's conditions under "unusable", and the answer is unscored only if no part
@@ -85,6 +85,7 @@ class AnswerStore:
         self._scored: set[int] = set()
         self._unusable: set[tuple[int, str]] = set()
         self._times: dict[int, int] = {}
+        self.repeated = 0
         self._numbers: dict[str, int] = {}
         self._new_tasks: dict[str, Task] = {}
         self._pending: dict[tuple[str, int, int], _Pending] = {}
@@ -126,6 +127,7 @@ class AnswerStore:
         pk = self._assignments.get((known[0], rater, repeat)) if known else None
         if pk is not None and pk not in self.made and self._compare(place, pk, who, given):
             return "already_there"
+        self.repeated += repeat > 0
         pending = self._pending.get((name.key, rater, repeat))
         if pending is None:
             if not known and name.key not in self._new_tasks:

@@ -13,8 +13,9 @@ from generation.models import Benchmark, Category, Instruction
 
 class RubricQuerySet(models.QuerySet["Rubric"]):
     def nearest_to(self, instruction: Instruction) -> "Rubric | None":
-        """The most specific rubric: of the instruction, its category, the category's parent, or the benchmark."""
-        category = instruction.category
+        """The most specific rubric: of the instruction, the one it names, of its category, the parent, the benchmark."""
+        category, benchmark = instruction.category, instruction.benchmark
+        named = {instruction.rubric, f"{benchmark.slug}-{instruction.rubric}"} if instruction.rubric else set()
         candidates = (
             self.filter(workspace=instruction.benchmark.workspace, study=None)
             .filter(
@@ -22,13 +23,16 @@ class RubricQuerySet(models.QuerySet["Rubric"]):
                 | Q(instruction=None, category=category, category__isnull=False)
                 | Q(instruction=None, category=category.parent if category else None, category__isnull=False)
                 | Q(instruction=None, category=None, benchmark=instruction.benchmark)
+                | Q(instruction=None, benchmark=instruction.benchmark, key__in=named)
             )
             .exclude(criteria__role=Criterion.Role.CHECK)
         )
 
-        def distance(rubric: Rubric) -> tuple[int, int]:
+        def distance(rubric: Rubric) -> tuple[float, int]:
             if rubric.instruction_id:
                 return 0, -rubric.version
+            if rubric.key in named:
+                return 0.5, -rubric.version
             if category and rubric.category_id:
                 return (1 if rubric.category_id == category.pk else 2), -rubric.version
             return 3, -rubric.version

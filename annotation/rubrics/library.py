@@ -149,8 +149,16 @@ def load_guideline(workspace: Workspace, key: str, texts: Mapping[str, str]) -> 
     return Counts(created=1)
 
 
+def named_rubrics(benchmark: Benchmark) -> dict[int, str]:
+    """Return what each instruction calls its rubric, of those that name one: its key, with or without the slug."""
+    named = benchmark.instructions.exclude(rubric="").order_by()
+    return dict(named.values_list("pk", "rubric"))
+
+
 class RubricsOf:
-    """The rubric that applies to each instruction: its own, its category's, the parent's, or the benchmark's."""
+    """The rubric that applies to each instruction: its own, the one it names, its category's, the parent's, or the
+    benchmark's.
+    """
 
     def __init__(self, benchmark: Benchmark, among: QuerySet[Rubric] | None = None) -> None:
         """Consider all rubrics, or only those in `among`, such as those that fit a kind of study."""
@@ -158,7 +166,10 @@ class RubricsOf:
         # Among equal versions the first by key wins, as in Rubric.objects.nearest_to.
         rubrics = known.filter(benchmark=benchmark, study=None).order_by("version", "-key", "-pk")
         self._of: dict[tuple[str, int | None], Rubric] = {}
+        self._by_key: dict[str, Rubric] = {}
+        self._named, self._slug = named_rubrics(benchmark), benchmark.slug
         for rubric in rubrics.prefetch_related("criteria"):
+            self._by_key[rubric.key] = rubric
             if rubric.instruction_id:
                 self._of["instruction", rubric.instruction_id] = rubric
             else:
@@ -168,6 +179,10 @@ class RubricsOf:
     def nearest(self, instruction: int | None, category: int | None) -> Rubric | None:
         if instruction is not None and ("instruction", instruction) in self._of:
             return self._of["instruction", instruction]
+        if instruction is not None and (named := self._named.get(instruction)):
+            found = self._by_key.get(named) or self._by_key.get(f"{self._slug}-{named}")
+            if found is not None:
+                return found
         while category is not None:
             if ("category", category) in self._of:
                 return self._of["category", category]

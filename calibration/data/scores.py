@@ -41,7 +41,8 @@ def score_frame(
 
     People's answers to tasks with a known answer (gold, controls, training, qualification) are never read. Without
     `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
-    a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several
+    a benchmark's runs apart (None: all); responses of no run belong to the main one, and answers of a study that is of
+    another experiment, such as published answers without noise beside all of them, do not. Verdicts derived from several
     others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
     people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
     `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies `decided_in`.
@@ -129,6 +130,7 @@ def _assignments(
         found = found.filter(task__response_a__instruction__benchmark=benchmark)
         if experiment == MAIN_EXPERIMENT:
             found = found.exclude(task__response_a__run__in=benchmark.generation_runs.exclude(experiment=experiment))
+            found = found.filter(task__study__experiment__in=["", experiment])
         elif experiment is not None:
             found = found.filter(task__response_a__run__experiment=experiment)
     else:

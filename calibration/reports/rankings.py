@@ -125,9 +125,9 @@ Rankings: TypeAlias = PairRanking | ScoreRanking | Missing
 
 
 def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Settings:
-    """Settings: `by` is PEOPLE or a judge's public id; `criterion` a key, ALL for the mean of all, '' for the default.
-
-    `clusters` keeps apart what was stored when one model with few clusters decided for all.
+    """Settings: `by` is PEOPLE (a judge, where no person has answered) or a judge's public id; `criterion` a key, ALL for
+    the mean of all, '' for the default. `clusters` keeps apart what was stored when one model with few clusters decided
+    for all.
     """
     return {"criterion": criterion, "by": by or PEOPLE, "draws": DRAWS, "seed": 0, "clusters": "each model's own"}
 
@@ -138,14 +138,11 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Rankings]:
         why = AboutVerdicts("what reviewers answer is about verdicts")
         return data_hash(score_frame(kinds=EVERY_KIND, study=study)), Missing.because(why)
     judges = judges_here(study)
-    asked = next((pk for public, pk, _ in judges if public == by), None)
-    frame = score_frame(
-        kinds=ABOUT_RESPONSES,
-        study=study,
-        raters=None if by == PEOPLE else [asked or 0],
-        people=by == PEOPLE,
-        judges=by != PEOPLE,
-    )
+    frame = _frame_by(study, by, judges)
+    if by == PEOPLE and judges and not len(frame):
+        # Where only judges have answered, the ranking is by the one with the most verdicts.
+        by = judges[0][0]
+        frame = _frame_by(study, by, judges)
     hashed = data_hash(frame)
     if not len(frame):
         return hashed, Missing.because(NothingToRead("nobody has rated anything in this study yet"))
@@ -171,6 +168,18 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Rankings]:
         return hashed, ScoreRanking(**vars(common), kind="scores", parts=_scores(frame, key, draws, seed))
     except (NothingToRead, TooFewModels) as error:
         return hashed, Missing.because(error)
+
+
+def _frame_by(study: Study, by: str, judges: list[tuple[str, int, str]]) -> ScoreFrame:
+    """Read the scores by people, or by the judge of this public id."""
+    asked = next((pk for public, pk, _ in judges if public == by), None)
+    return score_frame(
+        kinds=ABOUT_RESPONSES,
+        study=study,
+        raters=None if by == PEOPLE else [asked or 0],
+        people=by == PEOPLE,
+        judges=by != PEOPLE,
+    )
 
 
 RANKINGS: ReportKind[Rankings] = register(ReportKind("rankings", _compute, slow_from=60_000, shape=Rankings))

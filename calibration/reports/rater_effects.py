@@ -5,14 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annotation.models import Assignment, Study, counting
+from annotation.policies.hints import CONDITION
 from calibration.data.circumstances import Circumstances
-from calibration.data.frames import ROLES, NothingToRead, ScoreFrame
+from calibration.data.frames import ROLES, Bools, NothingToRead, ScoreFrame
 from calibration.reports.codec import Missing, part
+from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
+from calibration.statistics.raters.hints import HintEffect, hint_effect
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
-from calibration.statistics.report_reasons import NoCategories, OnlySlots
+from calibration.statistics.report_reasons import NoCategories, NoHints, OnlySlots
 from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
@@ -101,6 +105,46 @@ class Consensus:
     certain: float
     iterations: int
     raters: list[RaterAccuracy]
+
+
+@dataclass(frozen=True)
+class CriterionHintEffect(HintEffect):
+    """The effect of hints on one criterion's scores, or on those of all (criterion "")."""
+
+    criterion: str
+
+
+@dataclass(frozen=True)
+class HintEffects:
+    """The effect of hints by criterion; first on all criteria together, where these have one scale."""
+
+    rows: list[CriterionHintEffect]
+
+
+def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int) -> HintEffects:
+    """Compute the effect of hints on people's scores of single responses. Raises NoHints."""
+    own = frame.select(frame.applicable & (frame.role != ROLES.index("preference")) & (frame.low >= 0))
+    seen = Assignment.objects.filter(counting(), task__study=study, conditions__has_key=CONDITION)
+    hinted = dict(seen.order_by().values_list("pk", f"conditions__{CONDITION}"))
+    own = own.select(np.isin(own.assignment, list(hinted)))
+    if not len(own):
+        raise NoHints("No answer says whether its rater saw the hint.")
+    saw: Bools = np.array([bool(hinted[pk]) for pk in own.assignment.tolist()], dtype=np.bool_)
+    keys = [key for code, key in enumerate(own.criterion_keys) if (own.criterion == code).any()]
+    alike = len(keys) > 1 and np.ptp(own.low) == 0 and np.ptp(own.high) == 0
+    rows = []
+    for key in [*([""] if alike else []), *keys]:
+        mask = own.criterion == own.criterion_keys.index(key) if key else np.ones(len(own), dtype=np.bool_)
+        some = own.select(mask)
+        units = some.task * len(own.criterion_keys) + some.criterion
+        try:
+            effect = hint_effect(some.value, saw[mask], units, clusters=some.instruction, draws=draws, seed=seed)
+        except TooFewRatings:
+            continue
+        rows.append(CriterionHintEffect(**vars(effect), criterion=key))
+    if not rows:
+        raise NoHints("No task was answered both with and without the hint.")
+    return HintEffects(rows)
 
 
 def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Severities:

@@ -23,9 +23,11 @@ from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.rater_behaviour import Habits, habits_part
 from calibration.reports.rater_effects import (
     Consensus,
+    HintEffects,
     Severities,
     Variances,
     consensus_part,
+    hints_part,
     severity_part,
     variance_part,
 )
@@ -175,6 +177,7 @@ class RatersReport:
     severity: Severities | Missing
     variance: Variances | Missing
     consensus: Consensus | Missing
+    hints: HintEffects | Missing
     habits: Habits = field(metadata=INLINED)
 
 
@@ -240,6 +243,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         severity=part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
         variance=part(lambda: variance_part(main, around)),
         consensus=part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
+        hints=part(lambda: hints_part(study, frame.select(frame.repeat == 0), draws, seed)),
         habits=habits_part(study, frame, main, around, who.names, who.slots),
     )
 

@@ -55,6 +55,10 @@ class NeverRepeated(NoStatistic):
     """No rater was given the same task twice."""
 
 
+class NoHints(NoStatistic):
+    """It is not recorded that some answers were given with hints and others to the same tasks without."""
+
+
 class AboutVerdicts(NoStatistic):
     """The study reviews a judge's verdicts, which ranks no model."""
 

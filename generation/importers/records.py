@@ -21,7 +21,8 @@ class InstructionRecord:
     """A prompt. `category` is the key its source uses, `parent` that of the category above, if known.
 
     `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
-    what the text was put together from, where it was.
+    what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
+    responses are rated; empty where the nearest one is.
     """
 
     place: Place
@@ -36,6 +37,7 @@ class InstructionRecord:
     hint: str = ""
     language: str = ""
     tags: tuple[str, ...] = ()
+    rubric: str = ""
 
     @property
     def messages(self) -> list[dict[str, str]] | None:
@@ -69,7 +71,8 @@ class RatingRecord:
     """One rater's value for one criterion of one item; `value` as written, empty where none was given.
 
     `instruction` is what the item belongs to, empty where the item stands for itself. `variant` tells a
-    judge's prompts or settings apart. A `position` names the criterion by its place in the checklist.
+    judge's prompts or settings apart. A `position` names the criterion by its place in the checklist. `rater_kind`
+    is onsite, crowd or public, empty where unknown. `hint` says whether the rater saw the instruction's hint.
     """
 
     place: Place
@@ -86,11 +89,16 @@ class RatingRecord:
     seconds: float | None = None
     reason: str = ""
     position: int | None = None
+    rater_kind: str = ""
+    hint: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceRecord:
-    """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none."""
+    """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none.
+
+    `rater_kind` and `hint` as in RatingRecord.
+    """
 
     place: Place
     item: str
@@ -105,6 +113,8 @@ class PreferenceRecord:
     shown_first: str = ""
     order: int | None = None
     seconds: float | None = None
+    rater_kind: str = ""
+    hint: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ RATING_COLUMNS = (
     "order",
     "seconds",
     "reason",
+    "rater_kind",
+    "hint",
 )
 PREFERENCE_COLUMNS = (
     "item",
@@ -41,6 +43,8 @@ PREFERENCE_COLUMNS = (
     "first",
     "order",
     "seconds",
+    "rater_kind",
+    "hint",
 )
 JUDGEMENT_COLUMNS = (
     "item",
@@ -175,9 +179,24 @@ def _ratings_of(row: Row, layout: Layout) -> list[RatingRecord]:
             order=_whole(row, layout, "order"),
             seconds=_number(row, layout, "seconds"),
             reason=layout.value(row, "reason"),
+            rater_kind=_rater_kind(layout, row),
+            hint=_hint(layout, row),
         )
         for rater, is_judge, answer in layout.raters(row, "value")
     ]
+
+
+def _rater_kind(layout: Layout, row: Row) -> str:
+    """Return onsite, crowd or public, '' where the table does not say it; the study's raters check the word."""
+    return _answer(layout.value(row, "rater_kind")).lower()
+
+
+def _hint(layout: Layout, row: Row) -> bool | None:
+    """Whether the rater saw the instruction's hint, None where the table does not say it."""
+    word = _answer(layout.value(row, "hint")).lower()
+    if word and word not in YES_WORDS | NO_WORDS:
+        raise row.place.bad(f"{layout.columns['hint']} is {word[:30]!r}", "say yes or no, or leave it empty")
+    return word in YES_WORDS if word else None
 
 
 def read_judgements(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[RatingRecord]:
@@ -241,6 +260,8 @@ def _preferences_of(row: Row, layout: Layout) -> list[PreferenceRecord]:
             shown_first=_side(row, layout, model_a, model_b),
             order=_whole(row, layout, "order"),
             seconds=_number(row, layout, "seconds"),
+            rater_kind=_rater_kind(layout, row),
+            hint=_hint(layout, row),
         )
         for rater, is_judge, answer in layout.raters(row, "choice")
     ]

@@ -49,6 +49,8 @@ class Items:
         self._by_key: dict[tuple[str, str, str], int] = {}
         self._by_model: dict[tuple[str, str], list[int]] = {}
         self._by_item: dict[str, list[tuple[int, str, str]]] = {}
+        self._unnamed: set[int] = set()
+        self._taken: dict[int, str] = {}
         responses = Response.objects.filter(instruction__benchmark=benchmark, kind=Response.Kind.RESPONSE)
         if experiment == MAIN_EXPERIMENT:
             responses = responses.exclude(run__in=benchmark.generation_runs.exclude(experiment=experiment))
@@ -61,10 +63,16 @@ class Items:
     def _remember(self, pk: int, name: ItemName) -> None:
         self._by_key[name.key] = pk
         self._by_model.setdefault((name.instruction_id, name.model), []).append(pk)
+        if name.item == name.instruction_id:
+            self._unnamed.add(pk)
         self._by_item.setdefault(name.item, []).append((pk, name.model, name.instruction_id))
 
     def find(self, name: ItemName) -> int | None:
-        """The response's pk: by all that is named; else the only one of the item; else of instruction and model."""
+        """The response's pk: by all that is named; else the only one of the item; else of instruction and model.
+
+        So a response is one however many tables name it, whether by its own item or by instruction and model alone.
+        Where items may be made, an item of its own takes a response without one, and a second item is another response.
+        """
         found = self._by_key.get(name.key)
         if found is not None:
             return found
@@ -75,10 +83,15 @@ class Items:
         ]
         if len(same) == 1:
             return same[0]
-        if self.may_create or not name.model:
+        if not name.model:
             return None
         same = self._by_model.get((name.instruction_id, name.model), [])
-        return same[0] if len(same) == 1 else None
+        if not self.may_create or name.item == name.instruction_id:
+            return same[0] if len(same) == 1 else None
+        free = [pk for pk in same if pk in self._unnamed]
+        if len(free) == 1 and self._taken.setdefault(free[0], name.item) == name.item:
+            return free[0]
+        return None
 
     def check(self, place: Place, name: ItemName) -> int | None:
         """The pk of the item's category, if any; raises BadRow where the item may neither be found nor made."""

@@ -15,7 +15,7 @@ from generation.models import MAIN_EXPERIMENT, Benchmark, Category, GenerationRu
 from generation.text_metrics.counts import word_count
 
 RECORDS_AT_ONCE = 500
-FILLED_TEXTS = ("reference", "hint", "language")
+FILLED_TEXTS = ("reference", "hint", "language", "rubric")
 CHARACTERS_AT_ONCE = 4_000_000
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ class Counts:
     """What became of the records of a load.
 
     `completed` rows were there without their text; `unscored` verdicts are stored as such; `empty` are nothing.
+    `repeated` of those created are further answers of a rater to the same question.
     """
 
     created: int = 0
@@ -34,6 +35,7 @@ class Counts:
     skipped: int = 0
     unscored: int = 0
     empty: int = 0
+    repeated: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
@@ -171,7 +173,7 @@ def import_run(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Gener
 class Instructions:
     """A benchmark's instructions by the names files use, and how records become more of them.
 
-    With `compare` a record's reference, hint, words asked, language and tags are given to a row that has none, and
+    With `compare` a record's reference, hint, words asked, language, rubric and tags are given to a row that has none, and
     `differing` names the instructions whose text or reference is stored otherwise; what is stored stays.
     """
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext
 
-from calibration.data.frames import Bools, ScoreFrame
+from calibration.data.frames import ABOUT_RESPONSES, Bools, ScoreFrame
+from calibration.data.scores import score_frame
 from calibration.models import Fit
 from generation.models import Category
 from judging.leaderboards.check_counts import Output
@@ -328,14 +329,26 @@ def _subject_totals(board: Leaderboard, observations: Observations, _frame: Scor
 
 
 def _mean_stars(board: Leaderboard, _observations: Observations, frame: ScoreFrame) -> Numbers:
-    """The mean over the criteria of their mean stars, of three."""
-    stars = frame.select(frame.applicable & (frame.model > 0))
+    """The mean over the criteria of their mean stars, of three; repeated ratings count, as they do in the paper."""
+    judged = bool(frame.is_judge.any())
+    every = score_frame(
+        kinds=ABOUT_RESPONSES,
+        benchmark=board.benchmark,
+        raters=np.unique(frame.rater).tolist(),
+        people=not judged,
+        judges=judged,
+        experiment=board.filters.run_experiment,
+        repeats=True,
+        discredited=board.filters.discredited,
+    )
+    again = every.select((every.repeat > 0) & np.isin(every.role, np.unique(frame.role)))
+    rows = [(one, one.applicable & (one.model > 0)) for one in (frame, again)]
+    keys = np.concatenate([np.array(one.criterion_keys)[one.criterion[mask]] for one, mask in rows])
+    models = np.concatenate([one.model[mask] for one, mask in rows])
+    stars = np.concatenate([STARS_EACH * one.value[mask] / one.high[mask] for one, mask in rows])
     return {
-        board.model_names[pk]: llmeval1_mean(
-            stars.criterion[mask].tolist(), STARS_EACH * stars.value[mask] / stars.high[mask]
-        )
-        for pk in np.unique(stars.model).tolist()
-        for mask in [stars.model == pk]
+        board.model_names[pk]: llmeval1_mean(keys[models == pk].tolist(), stars[models == pk])
+        for pk in np.unique(models).tolist()
     }
 
 

@@ -8,6 +8,7 @@ from django.db.models.functions import Cast, Concat
 from django.utils.translation import gettext
 
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
+from annotation.rubrics.library import named_rubrics
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
 from core.errors import UserError
@@ -104,31 +105,36 @@ def responses_without_task(benchmark: Benchmark, experiment: str, study: Study |
 
 
 class NearestRubrics:
-    """The nearest rubric of each instruction of a benchmark, its own or its category's, looked up once."""
+    """The nearest rubric of each instruction of a benchmark: its own, the one it names, or its category's."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         own = Rubric.objects.filter(
             workspace=benchmark.workspace_id, instruction__benchmark=benchmark, study=None
         ).exclude(criteria__role=Criterion.Role.CHECK)
         self._own = {rubric.instruction_id: rubric for rubric in own.order_by("version")}
-        self._of_category: dict[int | None, Rubric | None] = {}
+        self._named = named_rubrics(benchmark)
+        self._of_category: dict[tuple[int | None, str], Rubric | None] = {}
 
     def of(self, instruction: int, category: int | None) -> Rubric | None:
         """Return the rubric by the primary keys of instruction and category; the newest version counts."""
         if instruction in self._own:
             return self._own[instruction]
-        if category not in self._of_category:
+        place = category, self._named.get(instruction, "")
+        if place not in self._of_category:
             found = Instruction.objects.select_related("category__parent", "benchmark").get(pk=instruction)
-            self._of_category[category] = Rubric.objects.nearest_to(found)
-        return self._of_category[category]
+            self._of_category[place] = Rubric.objects.nearest_to(found)
+        return self._of_category[place]
 
 
 def equally_near(benchmark: Benchmark) -> tuple[Rubric, list[Rubric]] | None:
     """Return the rubric in use and the others, for the first place with several rubrics; None if there is no such
     place.
 
-    The newest version counts, and of equal versions the first by key.
+    The newest version counts, and of equal versions the first by key. Where every instruction names its rubric, no
+    place has to be shared.
     """
+    if benchmark.instructions.exists() and not benchmark.instructions.filter(rubric="").exists():
+        return None
     places: dict[int | None, dict[str, Rubric]] = {}
     library = Rubric.objects.filter(workspace=benchmark.workspace_id, instruction=None, study=None)
     library = library.filter(benchmark=benchmark).exclude(criteria__role=Criterion.Role.CHECK)

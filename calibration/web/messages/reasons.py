@@ -65,6 +65,7 @@ def error_words(why: str) -> str:
             "tasks."
         ),
         "TooFewAnswers": gettext("No rater has answered five tasks yet. Raters are reported from five tasks on."),
+        "NoHints": gettext("No task was answered both by raters who saw its hint and by raters who did not."),
         "NeverRepeated": gettext(
             "Nobody has been asked the same task twice yet. Repeat a few tasks to see how consistent raters are."
         ),

@@ -3,17 +3,58 @@
 from django.utils.translation import gettext
 
 from annotation.models import Criterion, Study, Task
+from annotation.policies.policies import Policies
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
-from calibration.reports.rater_effects import Consensus, Designs, Severities, Variances
-from calibration.web.blocks import Block, Column, Table, cells_of
+from calibration.reports.rater_effects import Consensus, Designs, HintEffects, Severities, Variances
+from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
+from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import error_words, reason_of
+from calibration.web.messages.statistics import by_items
 from core.messages.localized import localized
 
 MOST_BARS = 30
+
+
+def hint_blocks(study: Study, found: HintEffects | Missing) -> list[Block]:
+    """The effect of hints; nothing for a study that neither splits hints nor has answers of both kinds."""
+    title = gettext("Effect of hints")
+    if isinstance(found, Missing):
+        split = Policies.of(study).hints == "split"
+        return [Block("hints", title, reason=reason_of(found))] if split else []
+    first, items = found.rows[0], by_items(study)
+    columns = [
+        Column(gettext("Criterion")),
+        Column(gettext("Answered both ways"), 0),
+        Column(gettext("Mean with hint"), 3),
+        Column(gettext("Mean without hint"), 3),
+        *Column.interval(gettext("Difference"), 3),
+        *Column.interval(gettext("Change in %"), 2),
+    ]
+    rows = [
+        [
+            criterion_name(study, row.criterion) if row.criterion else gettext("all criteria"),
+            row.units,
+            row.shown,
+            row.hidden,
+            *interval_cells(row.difference.value, row.difference),
+            *interval_cells(row.percent.value, row.percent),
+        ]
+        for row in found.rows
+    ]
+    answer = gettext("Without hints, scores are %(percent)s %% higher than with them (below 0: lower).") % {
+        "percent": estimate_words(first.percent, step=0.1, items=items)
+    }
+    notes = [
+        gettext(
+            "Only tasks that raters answered both with and without the hint count, each once, so that the two means "
+            "rest on the same responses."
+        )
+    ]
+    return [Block("hints", title, answer=answer, table=Table(columns, rows), notes=notes)]
 
 
 def severity_block(found: Severities | Missing) -> Block:

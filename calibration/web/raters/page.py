@@ -26,7 +26,7 @@ from calibration.web.messages.names import criterion_choice
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
 from calibration.web.raters.behaviour import habit_blocks
-from calibration.web.raters.effects import consensus_block, design_curve, severity_block, variance_block
+from calibration.web.raters.effects import consensus_block, design_curve, hint_blocks, severity_block, variance_block
 from calibration.web.serving import PageKind
 
 MOST_BARS = 40
@@ -45,6 +45,7 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
             _groups_block(report.accuracy),
             _accuracy_block(report.accuracy, cluster_words(study)),
             _consistency_block(report.consistency, report.kappa),
+            *hint_blocks(study, report.hints),
             severity_block(report.severity),
             variance_block(report.variance),
             *([designs] if designs else []),
@@ -53,7 +54,7 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
         ],
         method=_method(),
         sources=[
-            "LLMEval (arXiv 2312.07398), Eq. 5",
+            "LLMEval (arXiv 2312.07398), Eq. 5, figures 3 and 4",
             "Dawid & Skene (1979)",
             "Brennan (2001)",
             "Searle, Casella & McCulloch (1992)",
@@ -65,6 +66,7 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
             "calibration.statistics.raters.variance",
             "calibration.statistics.raters.consensus",
             "calibration.statistics.raters.behaviour",
+            "calibration.statistics.raters.hints",
         ],
     )
 

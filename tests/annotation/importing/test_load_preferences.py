@@ -77,5 +77,5 @@ def test_pairs_of_one_instruction_share_their_responses(table):
     path = table("item,one,two,rater,choice,prompt\n1,m,n,p0,A,x\n2,n,o,p0,B,x\n")
     load("preferences", path, *TIDY, "--column", "instruction=prompt")
     assert Task.objects.count() == 2
-    assert Response.objects.count() == 4
+    assert Response.objects.count() == 3
     assert set(Response.objects.values_list("instruction__external_id", flat=True)) == {"x"}

@@ -172,7 +172,7 @@ def test_odd_numbers_of_order_and_seconds(refused):
         (
             ("--column", "colour=a"),
             "ratings have no column called 'colour'; the names are item, rater, criterion, value, "
-            "instruction, model, category, variant, order, seconds, reason.",
+            "instruction, model, category, variant, order, seconds, reason, rater_kind, hint.",
         ),
         (("--column", "model"), "--column 'model' is not NAME=COLUMN."),
         (

@@ -1,0 +1,270 @@
+"""Tables 2 to 10 of LLMEval (arXiv 2312.07398), recomputed from its published ratings of both stages."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext
+
+from accounts.models import Workspace
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.bias import LengthBias, length_bias
+from calibration.statistics.judges.comparison import correlate
+from judging.published.paper_table import Cell, PaperTable, compared
+from judging.published.papers.llmeval_data import JUDGE, PEOPLE, SIDES, LlmevalData, Means, places
+from judging.published.tables import published_tables
+
+PAPER = "Yue Zhang, Ming Zhang, Haipeng Yuan et al., LLMEval, arXiv 2312.07398"
+STAGES = {"llmeval1": "LLMEval-1", "llmeval2": "LLMEval-2"}
+SETTINGS = {
+    "manual_stars_pairs": ("Manual: stars, pairs", ("stars", PEOPLE), ("pairs", PEOPLE)),
+    "gpt4_stars_pairs": ("GPT-4: stars, pairs", ("stars", JUDGE), ("pairs", JUDGE)),
+    "stars_manual_gpt4": ("Stars: manual, GPT-4", ("stars", PEOPLE), ("stars", JUDGE)),
+    "pairs_manual_gpt4": ("Pairs: manual, GPT-4", ("pairs", PEOPLE), ("pairs", JUDGE)),
+}
+"""Table 2: what each line correlates."""
+WHO = {PEOPLE: "manual", JUDGE: "GPT-4"}
+OUTCOMES = {"win": ("wins", "win_share"), "draw": ("ties", "tie_share"), "loss": ("losses", "loss_share")}
+CORRECTNESS = "correctness"
+Printed = Mapping[str, Any]
+
+
+def _printed(slug: str, number: str) -> Printed:
+    found = published_tables(slug)
+    assert found is not None
+    table: Printed = found[f"table_{number}"]
+    return table
+
+
+def _data(workspace: Workspace, slug: str) -> LlmevalData:
+    return LlmevalData(workspace, slug, tuple(_printed(slug, "6" if slug == "llmeval1" else "8")["rows"]))
+
+
+def _missing(slug: str, side: str, *, pairs: bool = False) -> str:
+    """What to load so that a cell can be computed."""
+    what = gettext("The workspace has no %(what)s of %(stage)s. Load its files with load_benchmark %(slug)s.")
+    names = {
+        (PEOPLE, False): gettext("people's stars"),
+        (JUDGE, False): gettext("stars by GPT-4"),
+        (PEOPLE, True): gettext("people's choices between pairs"),
+        (JUDGE, True): gettext("choices between pairs by GPT-4"),
+    }
+    return what % {"what": names[side, pairs], "stage": STAGES[slug], "slug": slug}
+
+
+def _reason(data: LlmevalData, side: str, *, pairs: bool = False) -> str:
+    """What is known of a differing cell: that a part of the questions is there, or which people are meant."""
+    whole = data.published["table_6" if data.slug == "llmeval1" else "table_8"]["instructions"]
+    n = data.instructions(side, pairs=pairs)
+    if n < whole:
+        return gettext("Ours rests on %(n)d of %(whole)d questions.") % {"n": n, "whole": whole}
+    if side == PEOPLE and data.slug == "llmeval1":
+        return gettext("The paper does not say whether its means are those before or after denoising; ours are before.")
+    return gettext("Ours rests on all questions; why it differs is not known.")
+
+
+def _model_cells(
+    data: LlmevalData, rows: Mapping[str, Sequence[float]], columns: Sequence[tuple[str, int, Means, str, bool]]
+) -> Iterator[Cell]:
+    """Yield a cell for each model and column (its head, digits, our numbers, whose, and whether of pairs)."""
+    for row, values in rows.items():
+        for (head, digits, ours, side, pairs), printed in zip(columns, values, strict=True):
+            none = _no_such_model(row) if ours else _lacks_models(data, side, pairs=pairs)
+            why = _reason(data, side, pairs=pairs)
+            yield compared(row, head, printed, ours.get(row), digits=digits, missing=none, reason=why)
+
+
+def _no_such_model(row: str) -> str:
+    return gettext("No answer about %(model)s is stored, or not about enough of it.") % {"model": row}
+
+
+def _ranks(data: LlmevalData, scores: Means, digits: int) -> Means:
+    """The ranks among the paper's models, where all of them have a score."""
+    return places(scores, digits) if set(data.models) <= set(scores) else {}
+
+
+def _score_columns(
+    data: LlmevalData, score: Callable[[str], Means], digits: int, *, pairs: bool
+) -> list[tuple[str, int, Means, str, bool]]:
+    """The judge's score and rank, then people's, as the printed rows have them."""
+    columns = []
+    for side in (JUDGE, PEOPLE):
+        ours = score(side)
+        columns.append((f"score, {WHO[side]}", digits, ours, side, pairs))
+        columns.append((f"rank, {WHO[side]}", 0, _ranks(data, ours, digits), side, pairs))
+    return columns
+
+
+def _criterion_cells(data: LlmevalData, table: Printed) -> Iterator[Cell]:
+    criteria = table["criteria"]
+    for side in SIDES:
+        means = data.criterion_means(side)
+        columns = [
+            (f"{key}, {WHO[side]}", table["digits"], means.get(key, {}), side, False) for key in criteria["columns"]
+        ]
+        yield from _model_cells(data, criteria[side], columns)
+
+
+def _table_6(workspace: Workspace) -> list[Cell]:
+    data, table = _data(workspace, "llmeval1"), _printed("llmeval1", "6")
+    columns = _score_columns(data, data.overall_stars, table["digits"], pairs=False)
+    return [*_model_cells(data, table["rows"], columns), *_criterion_cells(data, table)]
+
+
+def _table_7(workspace: Workspace) -> list[Cell]:
+    data, table = _data(workspace, "llmeval1"), _printed("llmeval1", "7")
+    return list(_model_cells(data, table["rows"], _score_columns(data, data.pair_points, table["digits"], pairs=True)))
+
+
+def _table_8(workspace: Workspace) -> list[Cell]:
+    data, table = _data(workspace, "llmeval2"), _printed("llmeval2", "8")
+    columns = _score_columns(data, data.subject_totals, table["digits"], pairs=False)
+    return list(_model_cells(data, table["rows"], columns))
+
+
+def _means_table(number: str) -> Callable[[Workspace], list[Cell]]:
+    def compute(workspace: Workspace) -> list[Cell]:
+        return list(_criterion_cells(_data(workspace, "llmeval2"), _printed("llmeval2", number)))
+
+    return compute
+
+
+def _table_2(workspace: Workspace) -> list[Cell]:
+    """The correlations of the twelve models' ranks in tables 6 and 7."""
+    data, table = _data(workspace, "llmeval1"), _printed("llmeval1", "2")
+    score = {"stars": data.overall_stars, "pairs": data.pair_points}
+    ranks = {
+        (kind, side): _ranks(data, score[kind](side), _printed("llmeval1", "6")["digits"])
+        for kind in score
+        for side in SIDES
+    }
+    cells = []
+    for line, printed in table["lines"].items():
+        title, *both = SETTINGS[line]
+        one, other = (ranks[key] for key in both)
+        lacking = next((key for key in both if not ranks[key]), None)
+        values: list[float | None] = [None, None]
+        if lacking is None:
+            found = correlate(*(np.array([of[name] for name in data.models]) for of in (one, other)))
+            values = [found.spearman.value, found.kendall.value]
+        for head, figure, ours in zip(table["columns"], printed, values, strict=True):
+            cells.append(
+                compared(
+                    title,
+                    head,
+                    figure,
+                    ours,
+                    digits=table["digits"],
+                    missing="" if lacking is None else _lacks_models(data, lacking[1], pairs=lacking[0] == "pairs"),
+                    misprint=_cut_off(figure, ours, table["digits"]),
+                    reason="" if lacking else _reason(data, both[0][1], pairs=both[0][0] == "pairs"),
+                )
+            )
+    return cells
+
+
+def _lacks_models(data: LlmevalData, side: str, *, pairs: bool) -> str:
+    """What to load where there is no answer at all, or not about all the models that a rank needs."""
+    if data.frame(side, pairs=pairs) is None:
+        return _missing(data.slug, side, pairs=pairs)
+    return gettext("Ranks need scores of all %(n)d models.") % {"n": len(data.models)}
+
+
+def _cut_off(printed: float, ours: float | None, digits: int) -> str:
+    """Why the printed figure is not rounded, where it is ours cut off after its last digit."""
+    if ours is None or math.floor(ours * 10**digits + 1e-9) != round(printed * 10**digits):
+        return ""
+    return gettext("The paper cut the figure off after its last digit instead of rounding it.")
+
+
+def _table_3(workspace: Workspace) -> list[Cell]:
+    data, table = _data(workspace, "llmeval1"), _printed("llmeval1", "3")
+    found = {side: {limit: _bias(data, side, limit) for limit in (100, 300)} for side in SIDES}
+    cells = []
+    for line, printed in table["lines"].items():
+        side, outcome = line.split("_")
+        count, share = OUTCOMES[outcome]
+        for place, limit in enumerate((100, 300)):
+            bias = found[side][limit]
+            missing = _missing(data.slug, side, pairs=True) if data.frame(side, pairs=True) is None else _no_lengths()
+            row, column, why = f"{WHO[side]}, {outcome}", f"≥ {limit}", _reason(data, side, pairs=True)
+            n = float(getattr(bias, count)) if bias else None
+            percent = 100 * getattr(bias, share).value if bias else None
+            cells += [
+                compared(row, column, printed[2 * place], n, digits=0, missing=missing, reason=why),
+                compared(row, f"{column} %", printed[2 * place + 1], percent, digits=1, missing=missing, reason=why),
+            ]
+    return cells
+
+
+def _no_lengths() -> str:
+    return gettext("No pair whose texts are stored differs so much in length; load data/dialogs.json too.")
+
+
+def _bias(data: LlmevalData, side: str, limit: int) -> LengthBias | None:
+    known = data.lengths(side)
+    try:
+        return None if known is None else length_bias(*known, threshold=limit)
+    except NoStatistic:
+        return None
+
+
+def _gap_table(number: str) -> Callable[[Workspace], list[Cell]]:
+    """Tables 4 and 5: shares of responses on which people and GPT-4 differ by so many stars."""
+
+    def compute(workspace: Workspace) -> list[Cell]:
+        data, table = _data(workspace, "llmeval2"), _printed("llmeval2", number)
+        cells = []
+        for line, printed in table["lines"].items():
+            key, _cut, stars = line.rpartition("_")
+            gaps, lacking = data.gaps(key), next((side for side in SIDES if data.frame(side) is None), None)
+            cells.append(
+                compared(
+                    f"Δ {key} ≥ {stars}",
+                    "%",
+                    printed,
+                    100 * float((gaps >= float(stars) - 1e-9).mean()) if gaps.size else None,
+                    digits=table["digits"],
+                    missing=_missing(data.slug, lacking) if lacking else _never_both(),
+                    misprint=_off_scale(gaps) if key == CORRECTNESS and gaps.size else "",
+                    reason=_reason(data, PEOPLE),
+                )
+            )
+        return cells
+
+    return compute
+
+
+def _never_both() -> str:
+    return gettext("No response has stars by people and by GPT-4 on this criterion.")
+
+
+def _off_scale(gaps: Any) -> str:
+    """Table 5 says a difference of 3 stars of correctness, whose stars run from 1 to 3."""
+    return gettext(
+        "Correctness has 1 to 3 stars, so that scores cannot be 3 apart; the text says 2, and ours are 2 or more apart on "
+        "%(share).2f %%."
+    ) % {"share": 100 * float((gaps >= 2 - 1e-9).mean())}
+
+
+def _title(slug: str, number: str) -> Mapping[str, str]:
+    title: Mapping[str, str] = _printed(slug, number)["title"]
+    return title
+
+
+def _table(slug: str, number: str, compute: Callable[[Workspace], Sequence[Cell]]) -> PaperTable:
+    return PaperTable(slug, number, _title(slug, number), f"{PAPER}, table {number}", compute)
+
+
+TABLES: tuple[PaperTable, ...] = (
+    _table("llmeval1", "2", _table_2),
+    _table("llmeval1", "3", _table_3),
+    _table("llmeval2", "4", _gap_table("4")),
+    _table("llmeval2", "5", _gap_table("5")),
+    _table("llmeval1", "6", _table_6),
+    _table("llmeval1", "7", _table_7),
+    _table("llmeval2", "8", _table_8),
+    _table("llmeval2", "9", _means_table("9")),
+    _table("llmeval2", "10", _means_table("10")),
+)
