@@ -126,7 +126,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     models = LanguageModel.objects.filter(workspace=benchmark.workspace, endpoint__isnull=False).select_related(
         "endpoint"
     )
-    initial = {"temperature": default_parameters(benchmark)["temperature"]}
+    initial = default_parameters(benchmark)
     categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
     form = GenerationForm(request.POST or None, models=models, categories=categories, initial=initial)
     if request.method == "POST" and form.is_valid():
