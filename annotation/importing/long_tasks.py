@@ -83,10 +83,7 @@ def _taxonomy(request: LongTasksRequest) -> dict[str, Any]:
     return {
         **taxonomy,
         "slug": request.slug,
-        "name": {
-            "en": "Long texts in the manner of LongGenBench",
-            "zh-hans": "仿 LongGenBench 的长文本",
-        },
+        "name": {"en": "Long texts in the manner of LongGenBench", "zh-hans": "仿 LongGenBench 的长文本"},
         "licence": "",
         "source": "made by make_longgenbench; scenarios after arXiv 2409.02076, table 1",
         "categories": categories,

@@ -220,7 +220,9 @@ def _new_run(request: GenerationRequest, **fields: Any) -> GenerationRun:
 
 def _why_nothing(benchmark: Benchmark, categories: Sequence[str], tags: Sequence[str] = ()) -> str:
     if tags and instructions_of(benchmark, categories).exists():
-        found = {tag for row in instructions_of(benchmark, categories).values_list("tags", flat=True) for tag in row or ()}
+        found = {
+            tag for row in instructions_of(benchmark, categories).values_list("tags", flat=True) for tag in row or ()
+        }
         return (
             f"Benchmark {benchmark.slug} has no such instruction with the tag {', '.join(tags)}; the tags are "
             f"{', '.join(sorted(found)) or 'none'}."

@@ -147,11 +147,7 @@ def _task(scenario: Scenario, name: str, index: int, seed: int) -> LongTask:
 
 
 def _prompt(
-    opening: str,
-    subjects: str,
-    version: Version,
-    asked: Sequence[tuple[str, tuple[int, ...], str]],
-    first_line: str,
+    opening: str, subjects: str, version: Version, asked: Sequence[tuple[str, tuple[int, ...], str]], first_line: str
 ) -> str:
     mark, parts = version.mark, version.parts
     singles = "\n".join(f"   - {mark} {numbers[0]}: {text}" for text, numbers, kind in asked if kind == "single")

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from annotation.models import Criterion, Study, Task
+from annotation.policies.policies import Selection
 from annotation.rules.subtasks import subtasks_in
 from annotation.studies.selection import Candidate, RubricChoice, candidates
 from calibration.data.frames import ScoreFrame
@@ -77,6 +78,9 @@ def counted(frame: ScoreFrame) -> tuple[list[Output], Uncounted]:
     unasked: set[int] = set()
     unplanned: set[int] = set()
     for study in Study.objects.filter(pk__in=_studies_of(tasks.tolist())).order_by("pk"):
+        if Selection.of(study).verdicts:
+            # A sample of checks does not say how much of an output is fulfilled.
+            continue
         rows, without_rubric, added_later = _outputs(study, answers)
         unasked |= without_rubric
         unplanned |= added_later

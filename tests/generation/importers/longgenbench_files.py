@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 DIARY = {
-    "prompt": "Nora is a beekeeper. Write her diary of four weeks.\n*** started ***\n#*# Week 1 (January 1st - January 7th):",
+    "prompt": "Nora keeps bees. Write her diary of four weeks.\n*** started ***\n#*# Week 1 (January 1st - January 7th):",
     "checks_once": {"2": "the visit to the dentist"},
     "checks_range": {"3-4": "a walking tour along the coast"},
     "checks_periodic": {"1-4/2": "the swimming lesson"},

@@ -119,8 +119,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, text, said):
     root = make_clone(tmp_path)
     (root / "Dataset/Dataset_short.json").write_text(text)
     with pytest.raises(BadRow, match=r"Dataset/Dataset_short\.json") as refused:
-        for part in Longgenbench(root).parts():
-            list(part.records(lambda problem: None))
+        read(root, lambda problem: None)
     assert said in str(refused.value)
 
 
