@@ -323,10 +323,19 @@ def _aggregate(row: Row) -> AggregateRecord:
     if named is None:
         raise row.place.bad(f"{row.values['Filename']!r} names no model and version", REMEDY)
     version, model = _version_and_model(named)
-    counts = [_count(row, column) for column in ("Total Checks", "Total Results", "Total Yes")]
-    if not counts[0] >= counts[1] >= counts[2]:
+    checks, answered, fulfilled = (_count(row, column) for column in ("Total Checks", "Total Results", "Total Yes"))
+    if not checks >= answered >= fulfilled:
         raise row.place.bad("more is present or fulfilled than was checked", REMEDY)
-    return AggregateRecord(row.place, model, version, *counts, _share(row, "CR"), _share(row, "Average Word Count"))
+    return AggregateRecord(
+        row.place,
+        model,
+        version,
+        checks,
+        answered,
+        fulfilled,
+        completion=_share(row, "CR"),
+        words=_share(row, "Average Word Count"),
+    )
 
 
 def _count(row: Row, column: str) -> int:

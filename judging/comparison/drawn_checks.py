@@ -148,7 +148,7 @@ def _verdicts(pks: tuple[int, ...]) -> tuple[str, dict[str, bool]]:
         some = pks[start : start + 500]
         scores = Score.objects.filter(assignment__in=some, value__isnull=False).order_by("revision")
         for key, value in scores.values_list("assignment__task__key", "value"):
-            said[key] = value >= 0.5
+            said[key] = (value or 0.0) >= 0.5
     first = Assignment.objects.filter(pk__in=pks[:1]).select_related("rater").first()
     return first.rater.name if first else "", said
 

@@ -176,6 +176,34 @@ def test_drawn_checks_go_to_people_without_the_verdict_and_agreement_is_reported
     assert after.corrected == {}
 
 
+def test_a_benchmarks_checks_are_judged_without_a_study_of_ones_own(judged):
+    """The scripted judge draws its answers; what matters is what it is asked, once, and again for new responses."""
+    before, _run = judged
+    words = said("judge", SLUG, "--model", "Judgematic", "--method", "instruction_check", "--no-canaries")
+    study = Study.objects.get(slug=f"{SLUG}-checks")
+    assert set(study.tasks.values_list("key", flat=True)) == set(before.tasks.values_list("key", flat=True))
+    assert f"{study.tasks.count()} of {study.tasks.count()} scored, 0 unscored" in words
+    instruction = Instruction.objects.get(benchmark__slug=SLUG)
+    third = LanguageModel.objects.create(workspace=study.workspace, name="third")
+    Response.objects.create(
+        instruction=instruction, model=third, text="\n".join(f"Week {n}: x" for n in range(1, 53)), words=104
+    )
+    n = study.tasks.count()
+    said("judge", SLUG, "--model", "Judgematic", "--method", "instruction_check", "--no-canaries")
+    assert study.tasks.count() == n + asked(52)[0]
+
+
+def test_without_checks_or_parts_there_is_nothing_to_judge():
+    study = make_checklist_study(instructions=1, models=1, slug="essays")
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
+    LanguageModel.objects.create(workspace=study.workspace, name="j", endpoint=endpoint)
+    slug = study.benchmark.slug
+    Study.objects.filter(pk=study.pk).update(slug="other-than-the-benchmark")
+    with pytest.raises(CommandError, match="no response with a part that its instructions' checks ask about"):
+        said("judge", slug, "--model", "j", "--method", "instruction_check")
+    assert not Study.objects.filter(kind="check").exists()
+
+
 def test_what_is_no_run_of_checks_or_no_drawn_study_is_refused(judged):
     study, _run = judged
     with pytest.raises(CommandError, match="There is no run 'nothing'"):
