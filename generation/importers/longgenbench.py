@@ -103,7 +103,7 @@ class Longgenbench:
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             named = RESULT_NAME.fullmatch(path.name)
             if named is None:
-                self.absent.append(f"{self._name(path)} (its name is not understood)")
+                self._note_absent(f"{self._name(path)} (its name is not understood)")
             elif self._present(path):
                 yield Part(self._name(path), path.stat().st_size, partial(self._responses, path, named))
         counts = folder / "static.csv"
@@ -117,8 +117,12 @@ class Longgenbench:
         """Whether the file is there and holds something; else it is listed as absent."""
         if path.is_file() and path.stat().st_size:
             return True
-        self.absent.append(self._name(path) + (" (empty)" if path.is_file() else ""))
+        self._note_absent(self._name(path) + (" (empty)" if path.is_file() else ""))
         return False
+
+    def _note_absent(self, name: str) -> None:
+        if name not in self.absent:
+            self.absent.append(name)
 
     def _note_unknown(self, pattern: str, names: Mapping[str, Any], known: frozenset[str]) -> None:
         for name in names:
