@@ -172,6 +172,12 @@ def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> Que
     return found.order_by("external_id", "pk")
 
 
+def tags_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> list[str]:
+    """Return the tags of the benchmark's instructions with a text, sorted."""
+    rows = instructions_of(benchmark, categories).values_list("tags", flat=True)
+    return sorted({str(tag) for row in rows for tag in row or ()})
+
+
 def chosen_instructions(request: GenerationRequest) -> list[int]:
     """Return the primary keys of the instructions that a run of this request asks about, in their order."""
     rows = instructions_of(request.benchmark, request.categories).values_list("pk", "tags")

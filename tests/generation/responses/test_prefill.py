@@ -5,12 +5,14 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from generation.llm.in_process import TEMPLATE_OPTIONS, InProcessChat
 from generation.llm.protocol.wrapping import first_line_of, with_first_line
 from generation.llm.requests import Request
-from generation.models import GenerationRun, Instruction, Response
+from generation.models import Endpoint, GenerationRun, Instruction, LanguageModel, Response
 from generation.text_metrics.counts import word_count
+from tests.factories import make_user
 from tests.generation.hostile_server import HostileServer, fails, says_or_streams
 from tests.generation.responses.test_sampling import make_benchmark
 
@@ -136,3 +138,35 @@ def test_vllm_in_process_gets_the_template_beside_the_sampling(monkeypatch):
     ]
     assert InProcessChat("m", {})._chat(requests) == ["a", "b", "c"]
     assert asked == [(2, {}), (1, left_open)]
+
+
+def test_the_form_offers_the_versions_and_keeps_their_limits(client, benchmark):
+    endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="script", kind="scripted")
+    model = LanguageModel.objects.create(workspace=benchmark.workspace, name="m", endpoint=endpoint)
+    client.force_login(make_user("lead"))
+    address = reverse("generation:start_run", args=[benchmark])
+    page = client.get(address)
+    assert [value for value, _label in page.context["form"].fields["tags"].choices] == ["long", "short"]
+    given = {
+        "models": [model.pk],
+        "samples": 1,
+        "experiment": "main",
+        "tags": ["long"],
+        "temperature": page.context["form"].initial["temperature"],
+        "max_tokens": page.context["form"].initial["max_tokens"],
+    }
+    assert client.post(address, given).status_code == 302
+    run = GenerationRun.objects.get()
+    assert [item.instruction.tags for item in run.items.all()] == [["long"]]
+    assert run.parameters["temperature"] == 0.0
+    assert run.manifest["settings"]["max_tokens_by_tag"] == {"short": 16_000, "long": 32_000}
+
+
+def test_a_benchmark_without_versions_offers_none(client, db):
+    benchmark = make_benchmark(1)
+    endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="script", kind="scripted")
+    LanguageModel.objects.create(workspace=benchmark.workspace, name="m", endpoint=endpoint)
+    client.force_login(make_user("lead"))
+    form = client.get(reverse("generation:start_run", args=[benchmark])).context["form"]
+    assert "tags" not in form.fields
+    assert (form.initial["temperature"], form.initial["max_tokens"]) == (0.8, 16_384)
