@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Assignment, Score, Study, Task
@@ -74,6 +75,12 @@ def make_check_study(
     prepare_and_open(study)
     study.refresh_from_db()
     return study
+
+
+def check_studies_of(run: JudgeRun) -> QuerySet[Study]:
+    """Return the studies drawn from this run's checks, newest first."""
+    drawn = Study.objects.filter(kind=Study.Kind.CHECK, workspace=run.study.workspace)
+    return drawn.filter(source__startswith=f"Checks of run {run.public_id},").order_by("-created_at")
 
 
 @dataclass(frozen=True)

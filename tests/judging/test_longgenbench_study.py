@@ -216,3 +216,40 @@ def test_what_is_no_run_of_checks_or_no_drawn_study_is_refused(judged):
     with pytest.raises(CommandError, match="has no instruction checks"):
         said("draw_checks", run.public_id)
     assert not Task.objects.filter(study__source__contains="Checks of run").exists()
+
+
+def test_a_lead_draws_checks_on_the_runs_page_and_sees_the_agreement(client, judged):
+    _study, run = judged
+    client.force_login(make_user("lead"))
+    page = reverse("judging:run", args=[run.public_id])
+    assert "Have checks answered by people" in markup(client.get(page))
+    place = reverse("judging:draw_checks", args=[run.public_id])
+    refused = client.post(place, {"sample": 0, "raters": 1}, follow=True)
+    assert "Enter the number of checks and the number of raters" in markup(refused)
+    answer = client.post(place, {"sample": 4, "raters": 2})
+    drawn = Study.objects.get(source__startswith=f"Checks of run {run.public_id},")
+    assert answer["Location"] == reverse("annotation:desk", args=[drawn])
+    assert (drawn.status, drawn.tasks.count()) == ("open", 4)
+    assert "nobody has answered yet" in markup(client.get(page))
+    person = make_rater(drawn, label="person")
+    for task in drawn.tasks.all():
+        make_answer(task, person, {task.answer_rubric.criteria.get().key: float(task.part["number"] % 2 == 0)})
+    shown = " ".join(markup(client.get(page)).split())
+    assert "agreement of people and judge 1.00" in shown
+    client.force_login(make_user("analyst"))
+    assert client.post(place, {"sample": 4, "raters": 1}).status_code == 403
+    assert "Draw the checks" not in markup(client.get(page))
+    client.force_login(make_user("lead", make_workspace("elsewhere")))
+    assert client.post(place, {"sample": 4, "raters": 1}).status_code == 404
+
+
+def test_a_run_without_instruction_checks_has_none_to_draw(client):
+    study = make_checklist_study(instructions=1, models=1, slug="other")
+    endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
+    model = LanguageModel.objects.create(workspace=study.workspace, name="j", endpoint=endpoint)
+    run = plan_run(judge=create_judge(model=model), study=study)
+    client.force_login(make_user("lead"))
+    place = reverse("judging:draw_checks", args=[run.public_id])
+    page = client.post(place, {"sample": 4, "raters": 1}, follow=True)
+    assert "This run has no instruction checks with a verdict yet" in markup(page)
+    assert "Have checks answered by people" not in markup(page)
