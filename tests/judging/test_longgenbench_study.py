@@ -173,6 +173,7 @@ def test_drawn_checks_go_to_people_without_the_verdict_and_agreement_is_reported
     # Five checks say nothing of how much of the texts is fulfilled: the board stays as it is.
     after = leaderboard(study.benchmark, run.judge.rater, "equal", beside_people=True)
     assert after.as_json() == before.as_json()
+    assert after.people is None
     assert after.corrected == {}
 
 
