@@ -150,3 +150,25 @@ def test_checks_are_stored_once_for_each_instruction(tmp_path):
     other = [CheckSetRecord(Place("x.json", 7), "short-999", again[0].checks)]
     assert store_check_sets(benchmark, other, problems.append).skipped == 1
     assert "x.json line 7: benchmark longgenbench has no instruction 'short-999'" in str(problems[0])
+
+
+def test_shares_of_the_authors_counts_by_hand():
+    benchmark = Benchmark.objects.create(workspace=make_workspace(), slug="longgenbench")
+    place = Place("static.csv", 2)
+    store_aggregates(
+        benchmark,
+        [
+            AggregateRecord(place, "film-7b", "short", 40, 30, 12, 82.5, 811.5),
+            AggregateRecord(place, "FILM-7B", "long", 40, 0, 0, 10.0, None),
+        ],
+    )
+    cells = cells_of(TABLE_2, benchmark.workspace)
+    # 12 of 30 present, 12 of 40 asked, and 82.5 percent times 12/40.
+    found = [
+        cells["FILM-7B", f"short_{name}"].recomputed for name in ("completion", "stic_1", "stic_2", "words", "average")
+    ]
+    assert found == pytest.approx([82.5, 40, 30, 811.5, 24.75])
+    assert "not from outputs" in cells["FILM-7B", "short_stic_1"].reason
+    # Nothing is present: no share of what is present, and no length.
+    assert cells["FILM-7B", "long_stic_1"].status == cells["FILM-7B", "long_words"].status == Status.NOT_COMPUTABLE
+    assert cells["FILM-7B", "long_average"].recomputed == 0
