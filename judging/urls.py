@@ -22,6 +22,7 @@ urlpatterns = [
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
+    path("runs/<str:public_id>/checks/", run_pages.draw_checks, name="draw_checks"),
     path("runs/<str:public_id>/files/<str:name>", run_pages.run_file, name="run_file"),
     # /w/<workspace>/studies/<slug>/
     path("<study:slug>/judge/", start.start_run, name="start_run"),

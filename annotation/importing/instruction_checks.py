@@ -1,5 +1,6 @@
-"""Load from a table the checks that each instruction has of its own, as in LongGenBench."""
+"""Load the checks that each instruction has of its own, as in LongGenBench, from a table or a reader's records."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from annotation.models import Rubric
 from annotation.rubrics.instruction_checks import check_fields
 from annotation.rubrics.library import keep_rubric
 from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
+from generation.importers.records import CheckRecord, CheckSetRecord
 from generation.library.loading import Counts
 from generation.models import Benchmark, Instruction
 
@@ -25,33 +28,75 @@ def load_checks(benchmark: Benchmark, file: Path) -> Counts:
     text), mark (what a part is called), kind (single, range, periodic; seen from the numbers), asked (parts asked
     for). Raises BadRow.
     """
-    known = dict(Instruction.objects.filter(benchmark=benchmark).values_list("external_id", "pk"))
-    checks: dict[str, list[dict[str, Any]]] = {}
+    checks: dict[str, list[CheckRecord]] = {}
+    places: dict[str, Place] = {}
+    known = _instructions_of(benchmark)
     for row in read_rows(file, COLUMNS):
         name = row.values["instruction"].strip()
-        if name not in known:
-            raise row.place.bad(
-                f"benchmark {benchmark.slug} has no instruction {name!r}", "load its instructions first"
-            )
-        own = checks.setdefault(name, [])
-        own.append(_check(row, len(own)))
+        _known_pk(known, benchmark, row.place, name)
+        places.setdefault(name, row.place)
+        checks.setdefault(name, []).append(_check(row))
+    return store_check_sets(
+        benchmark, [CheckSetRecord(places[name], name, tuple(found)) for name, found in checks.items()]
+    )
+
+
+def store_check_sets(benchmark: Benchmark, records: Iterable[CheckSetRecord], on_bad: OnBadRow = refuse) -> Counts:
+    """Store the checks of each instruction as a rubric of its own; one that has not changed stays.
+
+    A record of an instruction that the benchmark lacks is passed to `on_bad` and left out. All or nothing.
+    """
+    known = _instructions_of(benchmark)
     counts = Counts()
     with transaction.atomic():
-        for name, criteria in checks.items():
-            key = f"{benchmark.slug}-checks-{name}"[:150]
-            counts += keep_rubric(benchmark.workspace, benchmark, None, key=key, names={"en": name}, criteria=criteria)
-            Rubric.objects.filter(workspace=benchmark.workspace, key=key).update(instruction=known[name])
+        for record in records:
+            try:
+                pk = _known_pk(known, benchmark, record.place, record.instruction)
+            except BadRow as problem:
+                on_bad(problem)
+                counts += Counts(skipped=1)
+                continue
+            key = f"{benchmark.slug}-checks-{record.instruction}"[:150]
+            criteria = [_criterion(check, position) for position, check in enumerate(record.checks)]
+            counts += keep_rubric(
+                benchmark.workspace, benchmark, None, key=key, names={"en": record.instruction}, criteria=criteria
+            )
+            rubrics = Rubric.objects.filter(workspace=benchmark.workspace, key=key)
+            rubrics.exclude(instruction=pk).update(instruction=pk)
     return counts
 
 
-def _check(row: Row, position: int) -> dict[str, Any]:
+def _instructions_of(benchmark: Benchmark) -> dict[str, int]:
+    return dict(Instruction.objects.filter(benchmark=benchmark).values_list("external_id", "pk"))
+
+
+def _known_pk(known: dict[str, int], benchmark: Benchmark, place: Place, name: str) -> int:
+    if name not in known:
+        raise place.bad(f"benchmark {benchmark.slug} has no instruction {name!r}", "load its instructions first")
+    return known[name]
+
+
+def _criterion(check: CheckRecord, position: int) -> dict[str, Any]:
+    key = f"{slugify(check.question)[:50].replace('-', '_') or 'check'}_{position + 1}"
+    questions = {"en": check.question, "zh-hans": check.question_zh}
+    where = None
+    if check.numbers:
+        where = {"mark": check.mark, "numbers": list(check.numbers), "kind": check.kind, "asked": check.asked}
+    return check_fields(key, {language: text for language, text in questions.items() if text}, position, where)
+
+
+def _check(row: Row) -> CheckRecord:
     values = {name: text.strip() for name, text in row.values.items()}
     if not values["question"]:
         raise row.place.bad("the question is empty", "enter a question that can be answered by yes or no")
-    questions = {"en": values["question"], "zh-hans": values.get("question_zh", "")}
-    key = f"{slugify(values['question'])[:50].replace('-', '_') or 'check'}_{position + 1}"
-    return check_fields(
-        key, {language: text for language, text in questions.items() if text}, position, _where(row, values)
+    where = _where(row, values) or {}
+    return CheckRecord(
+        values["question"],
+        tuple(where.get("numbers", ())),
+        where.get("mark", ""),
+        where.get("kind", "whole"),
+        where.get("asked"),
+        values.get("question_zh", ""),
     )
 
 

@@ -322,7 +322,8 @@ class Selection:
 
     `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all", "baselines" or "even", of
     which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges` (raters) on the
-    `reviewed` study. It is not part of Policies because it can be long and only the choice of tasks reads it.
+    `reviewed` study; a study of checks that has `verdicts` asks only what they answer. It is not part of Policies because
+    it can be long and only the choice of tasks reads it.
     """
 
     categories: tuple[int, ...] = ()

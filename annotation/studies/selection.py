@@ -163,8 +163,31 @@ class RubricChoice:
         return self._found[place]
 
 
+def _drawn_checks(verdicts: tuple[int, ...]) -> PlannedTasks:
+    """The checks that a judge answered with these verdicts, to be answered by people."""
+    tasks: dict[str, PlannedTask] = {}
+    for start in range(0, len(verdicts), 500):
+        rows = Task.objects.filter(kind=Task.Kind.CHECK, assignments__in=verdicts[start : start + 500])
+        for task in rows.select_related("response_a").order_by("pk"):
+            text, part = task.response_a, task.part
+            words = (text.words or WORDS_WHERE_UNKNOWN) if part is None else _words_of(text.text or "", part)
+            tasks[task.key] = PlannedTask(
+                task.key, text.pk, None, text.instruction_id, task.answer_rubric_id, words, part=part
+            )
+    return PlannedTasks(list(tasks.values()), 0)
+
+
+def _words_of(text: str, part: dict[str, Any]) -> int:
+    return len(text[part["start"] : part["end"]].split())
+
+
 def _checks(study: Study) -> PlannedTasks:
-    """One task for each check of each response: of the whole text, or of every part that the check names."""
+    """One task for each check of each response: of the whole text, or of every part that the check names.
+
+    Of a study that was drawn from a judge's verdicts, only those checks.
+    """
+    if drawn := Selection.of(study).verdicts:
+        return _drawn_checks(drawn)
     rubric_of = RubricChoice(study)
     chosen = [(one, rubric_of(one)) for one in candidates(study)]
     checks_of: dict[int, list[Criterion]] = {}

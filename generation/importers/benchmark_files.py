@@ -7,6 +7,8 @@ from typing import Protocol
 from core.tables.bad_rows import OnBadRow
 from generation.importers.records import (
     MAIN,
+    AggregateRecord,
+    CheckSetRecord,
     InstructionRecord,
     PreferenceRecord,
     RatingRecord,
@@ -16,7 +18,15 @@ from generation.importers.records import (
     WeightRecord,
 )
 
-Record = InstructionRecord | ResponseRecord | VerdictRecord | RatingRecord | PreferenceRecord
+Record = (
+    InstructionRecord
+    | ResponseRecord
+    | VerdictRecord
+    | RatingRecord
+    | PreferenceRecord
+    | CheckSetRecord
+    | AggregateRecord
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class InstructionRecord:
 
     `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
     what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
-    responses are rated; empty where the nearest one is.
+    responses are rated; empty where the nearest one is. `prefill` is the first line of the answer, given to the model.
     """
 
     place: Place
@@ -38,13 +38,14 @@ class InstructionRecord:
     language: str = ""
     tags: tuple[str, ...] = ()
     rubric: str = ""
+    prefill: str = ""
 
     @property
     def messages(self) -> list[dict[str, str]] | None:
-        """The whole chat; None where no text is known."""
+        """The whole chat, which ends with the assistant's words where an answer is prefilled; None if no text is known."""
         if self.text is None:
             return None
-        turns = (*self.history, ("user", self.text))
+        turns = (*self.history, ("user", self.text), *([("assistant", self.prefill)] if self.prefill else []))
         return [{"role": role, "content": content} for role, content in turns]
 
 
@@ -152,3 +153,46 @@ class RubricRecord:
     category: str
     parent: str
     questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """A yes-or-no question about numbered parts of a long response, or about all of it where `numbers` is empty.
+
+    `mark` is what a part is called, such as Week; `kind` is single, range, periodic or whole; `asked` is how many parts
+    the instruction asks for, None if it does not say.
+    """
+
+    question: str
+    numbers: tuple[int, ...] = ()
+    mark: str = ""
+    kind: str = "whole"
+    asked: int | None = None
+    question_zh: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSetRecord:
+    """All checks of one instruction, named by its external id, in their order."""
+
+    place: Place
+    instruction: str
+    checks: tuple[CheckRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRecord:
+    """What the authors counted of one model's outputs to all instructions with the tag `version`, as they published it.
+
+    LongGenBench: `checks` were asked, `answered` of them in a part that is there, `fulfilled` with yes. `completion` is
+    in percent, and `words` the mean of the outputs that they took as complete; None where they give none.
+    """
+
+    place: Place
+    model: str
+    version: str
+    checks: int
+    answered: int
+    fulfilled: int
+    completion: float | None
+    words: float | None

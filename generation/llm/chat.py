@@ -44,6 +44,8 @@ from generation.llm.requests import PromptScores, Reply, Request, body_of
 STREAM_LINES = (b"data:", b"event:", b"id:", b"retry:", b":")
 """How the lines of a stream of events begin, used where its content type does not say that it is one."""
 OPTIONS_OF_STREAMS = "stream_options"
+OF_THE_TEMPLATE = ("add_generation_prompt", "continue_final_message")
+"""vLLM's parameters that leave the last message open, so that the reply goes on from it."""
 STREAMING = re.compile(r"\bstream(s|ing|ed)?\b")
 
 
@@ -81,29 +83,41 @@ class OpenAIChat:
             self._connections = Connections(
                 base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections, reach=reach
             )
-        self._streams = self._counts = True
+        self._streams = self._counts = self._continues = True
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply, streamed if the request has `stall_seconds` and the server has not refused to stream.
 
-        Raises ChatError.
+        Where the server does not know how to leave the last message open, it gets that message as a turn. Raises
+        ChatError.
         """
         started = time.monotonic()
         while request.stall_seconds is not None and self._streams:
-            counted = self._counts
+            counted, continued = self._counts, self._continues
             try:
-                return with_tokens(await self._streamed(request, request.stall_seconds, started), request)
+                return with_tokens(await self._streamed(self._known(request), request.stall_seconds, started), request)
             except Refused as error:
-                if not self._does_without(str(error).lower(), counted):
+                if not self._does_without(str(error).lower(), counted, continued):
                     raise
-        completion = await self._post("/chat/completions", body_of(request))
+        completion = await self._post("/chat/completions", body_of(self._known(request)))
         return with_tokens(read_completion(completion, time.monotonic() - started), request)
 
-    def _does_without(self, words: str, counted: bool) -> bool:
+    def _known(self, request: Request) -> Request:
+        """Return the request without the parameters of the chat template that the server has refused."""
+        if self._continues:
+            return request
+        kept = {name: value for name, value in request.parameters.items() if name not in OF_THE_TEMPLATE}
+        return replace(request, parameters=kept)
+
+    def _does_without(self, words: str, counted: bool, continued: bool) -> bool:
         """Return whether a server that refuses in these words is to be asked again, without what it refused.
 
-        Later calls leave the same out. `counted`: the refused call asked the server to count its tokens.
+        Later calls leave the same out. `counted`: the refused call asked the server to count its tokens; `continued`: it
+        could ask it to leave the last message open.
         """
+        if any(name in words for name in OF_THE_TEMPLATE):
+            self._continues = False
+            return continued
         if OPTIONS_OF_STREAMS in words:
             self._counts = False
             return counted

@@ -73,6 +73,9 @@ SAMPLING_OPTIONS = frozenset(
 )
 """The arguments of vllm.SamplingParams that may be set."""
 
+TEMPLATE_OPTIONS = ("add_generation_prompt", "continue_final_message")
+"""Parameters of a request that vLLM's chat takes beside those of sampling."""
+
 _engines: dict[str, Any] = {}
 _lock = threading.Lock()
 
@@ -167,10 +170,14 @@ class InProcessChat:
 
     def _chat(self, requests: Sequence[Request]) -> list[Any]:
         engine = engine_named(self._model, self._options)
-        conversations = [[dict(message) for message in request.messages] for request in requests]
-        parameters = [sampling_of(request) for request in requests]
-        with _lock:
-            return list(engine.chat(conversations, parameters, use_tqdm=False))
+        outputs: dict[int, Any] = {}
+        for given, places in _by_template(requests).items():
+            conversations = [[dict(message) for message in requests[place].messages] for place in places]
+            parameters = [sampling_of(requests[place], leave_out=TEMPLATE_OPTIONS) for place in places]
+            with _lock:
+                answered = engine.chat(conversations, parameters, use_tqdm=False, **dict(given))
+            outputs.update(zip(places, answered, strict=True))
+        return [outputs[place] for place in range(len(requests))]
 
     def _scored(self, request: Request, started: float) -> tuple[list[Any], Reply]:
         engine = engine_named(self._model, self._options)
@@ -186,6 +193,15 @@ class InProcessChat:
             raise as_chat_error(error) from error
         scores = [None if entry is None else _plain(entry) for entry in output.prompt_logprobs or []]
         return scores, read_output(output, time.monotonic() - started)
+
+
+def _by_template(requests: Sequence[Request]) -> dict[tuple[tuple[str, Any], ...], list[int]]:
+    """Return the places of the requests by what they say of the chat template, which one call has in common."""
+    places: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    for place, request in enumerate(requests):
+        given = tuple((name, request.parameters[name]) for name in TEMPLATE_OPTIONS if name in request.parameters)
+        places.setdefault(given, []).append(place)
+    return places
 
 
 def sampling_of(request: Request, *, leave_out: Sequence[str] = (), **more: Any) -> Any:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -26,8 +27,23 @@ A_MINUTE = timedelta(minutes=1)
 EXPERIMENTS = (MAIN_EXPERIMENT, *LENGTHS)
 DEFAULTS: Mapping[str, object] = {"temperature": 0.8, "max_tokens": NEW_TOKENS}
 """HelloBench's (arXiv 2409.16191, J.1): temperature 0.8, up to 16,384 new tokens or the model's most."""
-GREEDY_BENCHMARKS = ("href",)
-"""HREF decodes greedily (arXiv 2412.15524)."""
+LONGGENBENCH = "longgenbench"
+GREEDY_BENCHMARKS = ("href", LONGGENBENCH)
+"""HREF (arXiv 2412.15524) and LongGenBench (arXiv 2409.02076, 3.1) decode greedily."""
+LONG_TEXTS: Mapping[str, int] = {"short": 16_000, "long": 32_000}
+"""New tokens by the tag of LongGenBench's instructions, as its repository's file names have them."""
+
+
+class Prefill(StrEnum):
+    """How a model is given the first line of its answer.
+
+    CONTINUE leaves the assistant's message open, by vLLM's parameters; TURN sends it as a message, which some services
+    continue; OFF does not send it.
+    """
+
+    CONTINUE = "continue"
+    TURN = "turn"
+    OFF = "off"
 
 
 class NothingToGenerate(UserError):
@@ -38,8 +54,9 @@ class NothingToGenerate(UserError):
 class GenerationRequest:
     """What a run shall generate, which the form, the command and the plan all read. Raises NothingToGenerate.
 
-    `limit` is the maximum number of instructions; `categories` are keys, empty for all; a `parameter` given as None is
-    not sent. With `batch` the run uses the endpoints' batch API.
+    `limit` is the maximum number of instructions; `categories` are keys and `tags` tags of instructions, empty for all; a
+    `parameter` given as None is not sent. With `batch` the run uses the endpoints' batch API. `prefill` is what becomes
+    of an answer's first line that an instruction gives: see Prefill.
     """
 
     benchmark: Benchmark
@@ -55,6 +72,8 @@ class GenerationRequest:
     batch: bool = False
     budget: Ceiling = UNLIMITED
     user: User | None = None
+    tags: Sequence[str] = ()
+    prefill: Prefill = Prefill.CONTINUE
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -81,14 +100,25 @@ class GenerationRequest:
             "concurrency": self.concurrency,
             "stall_seconds": STALL_SECONDS,
             "transport": "batch" if self.batch else "calls",
+            **({"tags": list(self.tags)} if self.tags else {}),
+            **self._of_long_texts(),
         }
+
+    def _of_long_texts(self) -> dict[str, object]:
+        """Return the settings of a benchmark whose instructions give the answer's first line and differ in length."""
+        if not self.benchmark.slug.startswith(LONGGENBENCH):
+            return {} if self.prefill == Prefill.CONTINUE else {"prefill": self.prefill.value}
+        # A form sends the default back; only another limit was chosen.
+        default = self.parameters.get("max_tokens") in (None, max(LONG_TEXTS.values()))
+        limits = {"max_tokens_by_tag": dict(LONG_TEXTS)} if default else {}
+        return {"prefill": self.prefill.value, **limits}
 
 
 def default_parameters(benchmark: Benchmark) -> dict[str, object]:
     """Return the sampling parameters of the benchmark's own paper, else HelloBench's."""
-    if benchmark.slug.startswith(GREEDY_BENCHMARKS):
-        return {**DEFAULTS, "temperature": 0.0}
-    return dict(DEFAULTS)
+    greedy = {"temperature": 0.0} if benchmark.slug.startswith(GREEDY_BENCHMARKS) else {}
+    longest = {"max_tokens": max(LONG_TEXTS.values())} if benchmark.slug.startswith(LONGGENBENCH) else {}
+    return {**DEFAULTS, **greedy, **longest}
 
 
 def plan_generation(request: GenerationRequest) -> GenerationRun:
@@ -100,10 +130,9 @@ def plan_generation(request: GenerationRequest) -> GenerationRun:
         raise NothingToGenerate("No model was given; give at least one model that an endpoint serves.")
     for model in request.models:
         endpoint_of(model)
-    found = instructions_of(request.benchmark, request.categories).values_list("pk", flat=True)
-    instructions = list(found[: request.limit])
+    instructions = chosen_instructions(request)
     if not instructions:
-        raise NothingToGenerate(_why_nothing(request.benchmark, request.categories))
+        raise NothingToGenerate(_why_nothing(request.benchmark, request.categories, request.tags))
     with transaction.atomic():
         run = _new_run(
             request,
@@ -141,6 +170,19 @@ def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> Que
     if keys:
         found = found.filter(category__key__in=keys) | found.filter(category__parent__key__in=keys)
     return found.order_by("external_id", "pk")
+
+
+def tags_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> list[str]:
+    """Return the tags of the benchmark's instructions with a text, sorted."""
+    rows = instructions_of(benchmark, categories).values_list("tags", flat=True)
+    return sorted({str(tag) for row in rows for tag in row or ()})
+
+
+def chosen_instructions(request: GenerationRequest) -> list[int]:
+    """Return the primary keys of the instructions that a run of this request asks about, in their order."""
+    rows = instructions_of(request.benchmark, request.categories).values_list("pk", "tags")
+    wanted = set(request.tags)
+    return [pk for pk, tags in rows if not wanted or wanted & set(tags or ())][: request.limit]
 
 
 def _items(run: GenerationRun, instructions: Sequence[int], request: GenerationRequest) -> Iterable[GenerationItem]:
@@ -182,7 +224,15 @@ def _new_run(request: GenerationRequest, **fields: Any) -> GenerationRun:
             continue
 
 
-def _why_nothing(benchmark: Benchmark, categories: Sequence[str]) -> str:
+def _why_nothing(benchmark: Benchmark, categories: Sequence[str], tags: Sequence[str] = ()) -> str:
+    if tags and instructions_of(benchmark, categories).exists():
+        found = {
+            tag for row in instructions_of(benchmark, categories).values_list("tags", flat=True) for tag in row or ()
+        }
+        return (
+            f"Benchmark {benchmark.slug} has no such instruction with the tag {', '.join(tags)}; the tags are "
+            f"{', '.join(sorted(found)) or 'none'}."
+        )
     if categories and instructions_of(benchmark).exists():
         known = benchmark.categories.filter(instructions__isnull=False).distinct().values_list("key", flat=True)
         return (

@@ -26,17 +26,19 @@ from generation.llm.errors import ChatError, TooLong
 from generation.llm.protocol.call_limits import CallFailed
 from generation.llm.protocol.prices import MILLIONTH, Spend
 from generation.llm.protocol.token_limits import allowed_tokens, estimated_tokens, next_allowance, told_by
-from generation.llm.protocol.wrapping import NothingToWrap, chat_of
+from generation.llm.protocol.wrapping import NothingToWrap, chat_of, first_line_of
 from generation.llm.requests import Chat, Reply, Request
 from generation.models import Endpoint, GenerationItem, GenerationRun
 from generation.responses.manifest import models_of
-from generation.responses.plan import NEW_TOKENS
+from generation.responses.plan import NEW_TOKENS, Prefill
 from generation.responses.recording import note_attempt, record_broken, record_failure, record_response, spent_of
 
 LONGEST_TEXT_SECONDS = 1800.0
 REPORT_SECONDS = 10.0
 """How long a text that has taken too long has to report what had arrived of it, before its call is cut off."""
 NEW_TOKENS_KEYS = ("max_completion_tokens", "max_tokens")
+LEFT_OPEN: dict[str, Any] = {"add_generation_prompt": False, "continue_final_message": True}
+"""vLLM's parameters by which a reply goes on from the last message instead of answering it."""
 
 
 @dataclass(kw_only=True)
@@ -81,6 +83,8 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         except NothingToWrap as error:
             record_failure(item, str(error))
             return None
+        if first_line_of(messages) and self.settings.get("prefill") == Prefill.OFF:
+            messages = messages[:-1]
         return TextCall(item=item, messages=messages, prompt_tokens=estimated_tokens(messages))
 
     def prepare(self, call: TextCall) -> None:
@@ -93,6 +97,8 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         else:
             new = min(limit, call.allowance)
         parameters[key] = new
+        if first_line_of(call.messages) and self.settings.get("prefill", Prefill.CONTINUE) == Prefill.CONTINUE:
+            parameters |= LEFT_OPEN
         if self.run.seed:
             parameters["seed"] = self.run.seed + item.sample
         name = f"{item.instruction.external_id}/{item.model.name}" + (f"/{item.sample}" if item.sample else "")
@@ -114,10 +120,16 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         """
         of_model = sampling_parameters(item.model)
         key = next((name for name in NEW_TOKENS_KEYS if name in of_model), NEW_TOKENS_KEYS[-1])
-        whole = {**self.run.parameters, **of_model}
+        whole = {**self.run.parameters, **self._limit_of(item), **of_model}
         limits = [int(whole[name]) for name in (key, *NEW_TOKENS_KEYS) if whole.get(name)]
         rest = {name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS}
         return key, limits[0] if limits else NEW_TOKENS, rest
+
+    def _limit_of(self, item: GenerationItem) -> dict[str, int]:
+        """Return the limit of new tokens that the instruction's tags set, where the run's settings have limits by tag."""
+        by_tag = self.settings.get("max_tokens_by_tag", {})
+        limits = [int(by_tag[tag]) for tag in item.instruction.tags or () if tag in by_tag]
+        return {NEW_TOKENS_KEYS[-1]: max(limits)} if limits else {}
 
     def open(self, model: int, chat: Chat) -> None:
         self._chats[model] = chat

@@ -1,7 +1,7 @@
 """Store the replies of a generation run, one response per item whatever is delivered twice, and count what they cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,8 +13,10 @@ from core.text import storable
 from generation.execution.progress import sums_of
 from generation.execution.write_ahead_log import LoggedReply
 from generation.llm.protocol.prices import MILLIONTH, Prices, Spend
+from generation.llm.protocol.wrapping import first_line_of, with_first_line
 from generation.llm.requests import Reply
 from generation.models import GenerationItem, GenerationRun, Response, SurplusReply
+from generation.responses.plan import Prefill
 from generation.text_metrics.counts import word_count
 
 LONGEST_ERROR = 2_000
@@ -29,10 +31,11 @@ def record_response(item: GenerationItem, reply: Reply, prices: Prices, *, timed
 def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: bool = True) -> bool:
     """Store the reply as the item's response or, if the item has one already, as a surplus reply, because it was paid for.
 
+    A prefilled first line stands before the reply's text.
     Return False if this reply, with the same text and duration, is stored already. Safe to run twice and from two
     workers: the unique constraint on instruction, model, sample and run decides.
     """
-    columns, is_new = _columns(reply, cost, timed), True
+    columns, is_new = _columns(replace(reply, text=_whole_text(item, reply.text)), cost, timed), True
     place = {
         "run_id": item.run_id,
         "instruction_id": item.instruction_id,
@@ -56,6 +59,14 @@ def store_reply(item: GenerationItem, reply: Reply, cost: Decimal, *, timed: boo
         leased_by="",
     )
     return is_new
+
+
+def _whole_text(item: GenerationItem, text: str) -> str:
+    """Return the reply with the first line that its model was given to go on from, if its run gave it one."""
+    first_line = first_line_of(item.instruction.messages or [])
+    if not first_line or item.run.manifest.get("settings", {}).get("prefill") == Prefill.OFF:
+        return text
+    return with_first_line(first_line, text)
 
 
 def _is_stored(item: GenerationItem, response: Response, text: str, seconds: float | None) -> bool:

@@ -8,12 +8,14 @@ all that it asks for counts as absent. Where no rubric is found it is in no coun
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
 from annotation.models import Criterion, Study, Task
+from annotation.policies.policies import Selection
 from annotation.rules.subtasks import subtasks_in
 from annotation.studies.selection import Candidate, RubricChoice, candidates
 from calibration.data.frames import ScoreFrame
@@ -23,14 +25,18 @@ from judging.scores.benchmark_scores import InstructionCounts, pooled_counts
 TEXTS_AT_ONCE = 200
 WHOLE = 0
 """Number of a check of the whole text."""
+POSITIONS = 10
+"""The parts that an instruction asks for are counted in tenths, from the first to the last."""
+Key = TypeVar("Key", str, int)
 
 
 @dataclass(frozen=True)
 class Output:
     """Counts of one response; `by_kind` holds the same counts for single, range, periodic and whole-text checks.
 
-    A verdict that could not be used is in no count of instructions. Category pks are 0 if there is none. `checkable`:
-    some output of the instruction contains a part that is checked.
+    `by_position` holds them for the tenths of the parts asked for, 0 to 9, by the number of the part; checks of the whole
+    text are in none. A verdict that could not be used is in no count of instructions. Category pks are 0 if there is
+    none. `checkable`: some output of the instruction contains a part that is checked.
     """
 
     response: int
@@ -42,6 +48,7 @@ class Output:
     counts: InstructionCounts
     by_kind: Mapping[str, InstructionCounts]
     checkable: bool = True
+    by_position: Mapping[int, InstructionCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,9 @@ def counted(frame: ScoreFrame) -> tuple[list[Output], Uncounted]:
     unasked: set[int] = set()
     unplanned: set[int] = set()
     for study in Study.objects.filter(pk__in=_studies_of(tasks.tolist())).order_by("pk"):
+        if Selection.of(study).verdicts:
+            # A sample of checks does not say how much of an output is fulfilled.
+            continue
         rows, without_rubric, added_later = _outputs(study, answers)
         unasked |= without_rubric
         unplanned |= added_later
@@ -149,7 +159,8 @@ def _outputs(study: Study, answers: Mapping[int, float]) -> tuple[list[Output], 
             if not tasks and _could_be_asked(checks, text):
                 unplanned.add(row.pk)
                 continue
-            by_kind = _by_kind(checks, tasks, answers)
+            read = list(_read(checks, tasks, answers))
+            by_kind = _grouped((instruction.kind, instruction) for instruction in read)
             parts_asked, parts_present = _parts(checks, text)
             outputs.append(
                 Output(
@@ -162,6 +173,9 @@ def _outputs(study: Study, answers: Mapping[int, float]) -> tuple[list[Output], 
                     counts=replace(pooled_counts(by_kind.values()), asked=parts_asked, present=parts_present),
                     by_kind=by_kind,
                     checkable=row.instruction in asked.checks,
+                    by_position=_grouped(
+                        (instruction.position, instruction) for instruction in read if instruction.position is not None
+                    ),
                 )
             )
     return outputs, asked.unasked, unplanned
@@ -208,22 +222,43 @@ def _could_be_asked(checks: list[Criterion], text: str) -> bool:
     return False
 
 
-def _by_kind(
+@dataclass(frozen=True)
+class _Instruction:
+    """One check of one part: its kind, the tenth of its part (None for the whole text), and what became of it."""
+
+    kind: str
+    position: int | None
+    answered: bool
+    fulfilled: bool
+
+
+def _read(
     checks: list[Criterion], tasks: Mapping[tuple[int, int], int], answers: Mapping[int, float]
-) -> dict[str, InstructionCounts]:
-    """Count the instructions of each kind, those whose part is present, and those fulfilled."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+) -> Iterator[_Instruction]:
+    """Yield the instructions of an output, without those whose verdict could not be used."""
     for check in checks:
         where = check.subtasks or {}
-        for number in where.get("numbers") or [WHOLE]:
+        numbers = where.get("numbers") or [WHOLE]
+        # A part beyond those asked for is in the last tenth.
+        last = int(where.get("asked") or max(numbers))
+        for number in numbers:
             task = tasks.get((check.pk, number))
             if task is not None and task not in answers:
                 continue
-            row = counts[str(where.get("kind") or "whole")]
-            row[0] += 1
-            row[1] += task is not None
-            row[2] += task is not None and answers[task] >= 0.5
-    return {kind: InstructionCounts(0, 0, *row) for kind, row in counts.items()}
+            fulfilled = task is not None and answers[task] >= 0.5
+            position = min(POSITIONS * (number - 1) // last, POSITIONS - 1) if number != WHOLE else None
+            yield _Instruction(str(where.get("kind") or "whole"), position, task is not None, fulfilled)
+
+
+def _grouped(instructions: Iterable[tuple[Key, _Instruction]]) -> dict[Key, InstructionCounts]:
+    """Count the instructions of each group, those whose part is present, and those fulfilled."""
+    counts: dict[Key, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for key, instruction in instructions:
+        row = counts[key]
+        row[0] += 1
+        row[1] += instruction.answered
+        row[2] += instruction.fulfilled
+    return {key: InstructionCounts(0, 0, *row) for key, row in counts.items()}
 
 
 def _parts(checks: list[Criterion], text: str) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Statistics beside a leaderboard's scores: completion rates of long outputs, and standings of models compared in pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibration.statistics.ranking.elo import elo
 from calibration.statistics.ranking.pairs import points
 from calibration.statistics.ranking.power import shared_ranks
 from calibration.statistics.resampling import BoolArray, FloatArray, IntervalKind, cluster_codes, cluster_intervals
-from judging.leaderboards.check_counts import Output
+from judging.leaderboards.check_counts import POSITIONS, Output
 from judging.leaderboards.observations import Observations
 from judging.scores.benchmark_scores import InstructionCounts, instruction_completion, pooled_counts, win_shares
 
@@ -23,7 +23,8 @@ KINDS = ("single", "range", "periodic")
 class Completion:
     """LongGenBench's shares of a model's outputs in percent, with the ends of the weighted average's interval.
 
-    `stic_1` is None if no output contains a sub-task with an instruction; `by_kind` is STIC-2 by kind of instruction.
+    `stic_1` is None if no output contains a sub-task with an instruction; `by_kind` is STIC-2 by kind of instruction, and
+    `by_position` STIC-2 by tenth of the parts asked for, 0 to 9.
     """
 
     completion_rate: float
@@ -34,6 +35,7 @@ class Completion:
     high: float | None
     counts: InstructionCounts
     by_kind: Mapping[str, float]
+    by_position: Mapping[int, float] = field(default_factory=dict)
 
 
 def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0) -> Completion | None:
@@ -74,7 +76,18 @@ def completion_of(outputs: Sequence[Output], *, draws: int = 1000, seed: int = 0
         high=float(ends.high[0]) if stated else None,
         counts=counts,
         by_kind=by_kind,
+        by_position=fulfilled_by_position(outputs),
     )
+
+
+def fulfilled_by_position(outputs: Sequence[Output]) -> dict[int, float]:
+    """Return STIC-2 in percent by tenth of the parts asked for, 0 to 9; a tenth without instructions is left out."""
+    shares = {}
+    for position in range(POSITIONS):
+        counts = pooled_counts(output.by_position[position] for output in outputs if position in output.by_position)
+        if counts.instructions:
+            shares[position] = 100 * counts.fulfilled / counts.instructions
+    return shares
 
 
 @dataclass(frozen=True)

@@ -397,7 +397,8 @@ def _beside(board: Leaderboard, people: ScoreFrame, leaves: Mapping[int, Categor
         observations = observations_of(frame, board.metric, board.weighting, leaves, margin=board.filters.margin)
     except UserError:
         return board
-    return replace(board, people=observations, people_frame=frame)
+    # A sample of checks drawn for people makes no observation.
+    return replace(board, people=observations, people_frame=frame) if len(observations) else board
 
 
 def _corrected(judge: Observations, column: Ints, people: Observations, rule: PointsRule) -> Corrected:

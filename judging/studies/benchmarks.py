@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Assignment, Criterion, Rubric, Study, Task
 from annotation.rubrics.library import named_rubrics
+from annotation.studies.life_cycle import make_tasks as add_tasks
 from core.db.bulk_insert import Inserting
 from core.db.public_ids import new_public_id
 from core.errors import UserError
@@ -55,6 +56,34 @@ def own_study(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
             "names": {"en": f"{benchmark.name}: all responses", "zh-hans": f"{benchmark.name}：全部回答"},
         },
     )
+    return study
+
+
+def check_study_of(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Study:
+    """Return the study of all instruction checks of a benchmark's experiment, with tasks for new responses added.
+
+    Raises NothingToJudge if no instruction has checks, or if no response has a part that is checked.
+    """
+    with transaction.atomic():
+        study, _made = Study.objects.get_or_create(
+            workspace=benchmark.workspace,
+            slug=f"{benchmark.slug}-checks" + ("" if experiment == MAIN_EXPERIMENT else f"-{experiment}"),
+            defaults={
+                "benchmark": benchmark,
+                "experiment": experiment,
+                "kind": Study.Kind.CHECK,
+                "status": Study.Status.CLOSED,
+                "names": {
+                    "en": f"{benchmark.name}: all instruction checks",
+                    "zh-hans": f"{benchmark.name}：全部指令检查",
+                },
+            },
+        )
+        if not add_tasks(study):
+            raise NothingToJudge(
+                f"Benchmark {benchmark.slug} has no response with a part that its instructions' checks ask about; load "
+                "or generate responses, and load the checks with load_checks or load_benchmark."
+            )
     return study
 
 

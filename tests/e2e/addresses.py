@@ -69,6 +69,7 @@ NOT_PAGES = {
         "generation:test_endpoint",
         "judging:control_run",
         "judging:control_watch",
+        "judging:draw_checks",
         "judging:review_run",
     },
     PART: {

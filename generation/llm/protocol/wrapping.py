@@ -78,3 +78,24 @@ def _known(language: str, text: str) -> str:
     """Return the language of the added text: the given one, else the language of the text."""
     chinese = language.lower().startswith("zh") if language else is_chinese(text)
     return "zh-hans" if chinese else "en"
+
+
+def first_line_of(messages: Sequence[Mapping[str, str]]) -> str:
+    """Return the beginning of the answer that a chat gives the model as its last message; '' if it gives none."""
+    last = messages[-1] if messages else {}
+    return last.get("content", "") if last.get("role") == "assistant" else ""
+
+
+def with_first_line(first_line: str, text: str) -> str:
+    """Return the answer with the line that it was given to go on from, unless it says that line itself.
+
+    White space is ignored in the comparison, and so are the marks before the line, such as #*#.
+    """
+    if not first_line.strip() or _plain(text[: 4 * len(first_line) + 200]).startswith(_plain(first_line)):
+        return text
+    joint = "" if text[:1].isspace() or first_line[-1:].isspace() else "\n"
+    return f"{first_line}{joint}{text}"
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).lstrip("#*_>-")

@@ -15,7 +15,7 @@ from generation.management.run_command import RunCommand, add_run_options, atten
 from generation.management.run_options import budget_of, check_run_options
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
-from generation.responses.plan import EXPERIMENTS, GenerationRequest, plan_generation
+from generation.responses.plan import EXPERIMENTS, GenerationRequest, Prefill, plan_generation
 from generation.responses.runs import GENERATION, Progress, finish_if_done, progress_of, retry_failed
 from generation.responses.worker import work_on
 from generation.web.responses.run_page import broken_off_in_words
@@ -41,14 +41,28 @@ class Command(RunCommand):
         add(
             "--category", action="append", default=[], help="Only this category and its subcategories; can be repeated."
         )
+        add("--tag", action="append", default=[], help="Only instructions with this tag; can be repeated.")
         add(
             "--experiment",
             default=MAIN_EXPERIMENT,
             choices=EXPERIMENTS,
             help="main, or a length that responses must reach.",
         )
-        add("--temperature", type=float, help="Sampling temperature (default: 0.8, or 0 for HREF).")
-        add("--max-tokens", type=int, help="Maximum new tokens (default: 16384 or what the model allows).")
+        add("--temperature", type=float, help="Sampling temperature (default: 0.8, or 0 for HREF and LongGenBench).")
+        add(
+            "--max-tokens",
+            type=int,
+            help="Maximum new tokens (default: 16384 or what the model allows; for LongGenBench 16000 in the short version "
+            "and 32000 in the long one).",
+        )
+        add(
+            "--prefill",
+            type=Prefill,
+            choices=list(Prefill),
+            default=Prefill.CONTINUE,
+            help="Where an instruction gives the first line of the answer: continue it (servers of vLLM), send it as the "
+            "assistant's turn, or leave it off (default: continue).",
+        )
         add("--name", default="", help="Name of the run.")
         add("--seed", type=int, default=0, help="If not 0, each call sends this seed plus the number of the sample.")
         add(
@@ -92,6 +106,8 @@ class Command(RunCommand):
             name=options["name"],
             batch=options["batch"],
             budget=budget_of(options),
+            tags=options["tag"],
+            prefill=options["prefill"],
         )
         return plan_generation(request)
 

@@ -1,5 +1,6 @@
 """The form that starts a generation run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -12,6 +13,9 @@ from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import MAIN_EXPERIMENT, Category, LanguageModel
 from generation.responses.plan import EXPERIMENTS, NEW_TOKENS
 from generation.web.run_controls import BudgetForm
+
+MOST_TAGS = 20
+"""More tags than these are no versions to choose from, and are not offered."""
 
 
 def experiment_label(key: str) -> str:
@@ -49,6 +53,12 @@ class GenerationForm(BudgetForm):
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
+    tags = forms.MultipleChoiceField(
+        label=_("Tags to include"),
+        help_text=_("If you choose none, instructions with any tag are used."),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )
     experiment = forms.ChoiceField(label=_("Requested length"), initial=MAIN_EXPERIMENT)
     temperature = forms.FloatField(label=_("Temperature"), min_value=0, max_value=2)
     max_tokens = forms.IntegerField(
@@ -63,12 +73,33 @@ class GenerationForm(BudgetForm):
         help_text=_("If the endpoint has a batch API, the run costs less and finishes within a day."),
         required=False,
     )
-    field_order = ["models", "samples", "categories", "limit", "experiment", "temperature", "max_tokens", "batch"]
+    field_order = [
+        "models",
+        "samples",
+        "categories",
+        "tags",
+        "limit",
+        "experiment",
+        "temperature",
+        "max_tokens",
+        "batch",
+    ]
 
     def __init__(
-        self, *args: Any, models: "QuerySet[LanguageModel]", categories: "QuerySet[Category]", **kwargs: Any
+        self,
+        *args: Any,
+        models: "QuerySet[LanguageModel]",
+        categories: "QuerySet[Category]",
+        tags: Sequence[str] = (),
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        if 1 < len(tags) <= MOST_TAGS:
+            of_tags = self.fields["tags"]
+            assert isinstance(of_tags, forms.MultipleChoiceField)
+            of_tags.choices = [(tag, tag) for tag in tags]
+        else:
+            del self.fields["tags"]
         choices, experiment = self.fields["models"], self.fields["experiment"]
         offered = [(one.key, one.name) for one in categories]
         if len(offered) > 1:

@@ -27,6 +27,7 @@ from generation.responses.plan import (
     instructions_of,
     plan_generation,
     sent_just_now,
+    tags_of,
 )
 from generation.responses.runs import GENERATION, progress_of, retry_failed
 from generation.web.responses.forms import GenerationForm
@@ -126,9 +127,11 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     models = LanguageModel.objects.filter(workspace=benchmark.workspace, endpoint__isnull=False).select_related(
         "endpoint"
     )
-    initial = {"temperature": default_parameters(benchmark)["temperature"]}
+    initial = default_parameters(benchmark)
     categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
-    form = GenerationForm(request.POST or None, models=models, categories=categories, initial=initial)
+    form = GenerationForm(
+        request.POST or None, models=models, categories=categories, tags=tags_of(benchmark), initial=initial
+    )
     if request.method == "POST" and form.is_valid():
         made = _planned(form, benchmark, user)
         if made is not None:
@@ -153,6 +156,7 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
         limit=given["limit"],
         experiment=given["experiment"],
         categories=given.get("categories", ()),
+        tags=given.get("tags", ()),
         parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
         batch=given["batch"],
         budget=form.ceiling,

@@ -27,7 +27,7 @@ from judging.runs.planning.preparation import create_run
 from judging.runs.planning.request import BadRequest, RunRequest, Target
 from judging.runs.planning.requirements import noted_lacks
 from judging.runs.worker import prepared, work_on
-from judging.studies.benchmarks import choice_in_words
+from judging.studies.benchmarks import check_study_of, choice_in_words
 
 
 class Command(RunCommand):
@@ -123,7 +123,7 @@ class Command(RunCommand):
     def _request(self, workspace: Workspace, options: dict[str, Any]) -> RunRequest:
         """Return the request that the options describe, with its judges created if necessary."""
         return RunRequest(
-            _target(workspace, options["target"], options["experiment"]),
+            _target(workspace, options["target"], options["experiment"], options["method"]),
             tuple(self._judges(workspace, options)),
             both_orders=options["both_orders"],
             repeats=options["repeats"],
@@ -210,8 +210,11 @@ def _look_at(run: JudgeRun) -> Look:
     return look
 
 
-def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
-    """Return the study with this slug, or all responses of the benchmark with this slug; raises CommandError."""
+def _target(workspace: Workspace, slug: str, experiment: str, method: str) -> Target:
+    """Return the study with this slug, or all responses of the benchmark with this slug; raises CommandError.
+
+    For a method that answers instruction checks, all responses' checks are asked.
+    """
     study = Study.objects.filter(workspace=workspace, slug=slug).first()
     if study is not None:
         return Target(study=study)
@@ -222,4 +225,6 @@ def _target(workspace: Workspace, slug: str, experiment: str) -> Target:
             *Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True),
         ]
         raise CommandError(f"There is no study or benchmark {slug!r}; there are: {', '.join(sorted(known)) or 'none'}.")
+    if METHODS[method].task_kind == Study.Kind.CHECK:
+        return Target(study=check_study_of(benchmark, experiment))
     return Target(benchmark=benchmark, experiment=experiment)

@@ -4,15 +4,20 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext, ngettext
 
+from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.reasons import error_words
 from calibration.web.messages.statistics import interval_meaning
-from judging.leaderboards.sections import KINDS, Standing, completion_of, standings
+from judging.leaderboards.check_counts import POSITIONS
+from judging.leaderboards.sections import KINDS, Standing, completion_of, fulfilled_by_position, standings
 from judging.leaderboards.table import Leaderboard
 from judging.web.leaderboards.messages import EVEN, MetricMessages, named
+
+CURVES = 6
+"""At most this many models are drawn in a figure of curves; the table has all."""
 
 
 def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | None:
@@ -236,6 +241,45 @@ def completion_block(board: Leaderboard) -> Block | None:
                 "instructions."
             ),
             *uncounted_notes(board),
+        ],
+    )
+
+
+def position_block(board: Leaderboard) -> Block | None:
+    """Show STIC-2 by the place of the part in the text, as LongGenBench's figure 3; None for other metrics."""
+    shares = {
+        model.model: fulfilled_by_position([row for row in board.outputs if row.model == board.pks[model.model]])
+        for model in board.models
+    }
+    if not any(len(found) > 1 for found in shares.values()):
+        return None
+    tenths = [gettext("%(n)d of %(all)d") % {"n": place + 1, "all": POSITIONS} for place in range(POSITIONS)]
+    drawn = [
+        Curve(model, [(float(place), share) for place, share in found.items()])
+        for model, found in list(shares.items())[:CURVES]
+        if found
+    ]
+    return Block(
+        "positions",
+        gettext("Instructions fulfilled by position in the text"),
+        figure=curves(
+            drawn,
+            title=gettext("Instructions fulfilled by position in the text"),
+            x_title=gettext("tenth of the parts asked for"),
+            y_title="STIC-2",
+            x_labels=tenths,
+            step=0.1,
+        ),
+        table=Table(
+            [Column(gettext("Model")), *(Column(tenth, 1) for tenth in tenths)],
+            [[model, *(found.get(place) for place in range(POSITIONS))] for model, found in shares.items()],
+        ),
+        notes=[
+            gettext(
+                "Each column is STIC-2, in percent, of the instructions on one tenth of the parts asked for: the first is "
+                "the beginning of the text. An instruction whose part is missing counts as not fulfilled. LongGenBench "
+                "(arXiv 2409.02076), figure 3, draws smoothed curves over the length of the text instead."
+            )
         ],
     )
 

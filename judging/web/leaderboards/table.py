@@ -15,7 +15,13 @@ from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
 from judging.scores.points import CategoryScore, Interval
 from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks
-from judging.web.leaderboards.sections import completion_block, corrected_block, standings_block, words_block
+from judging.web.leaderboards.sections import (
+    completion_block,
+    corrected_block,
+    position_block,
+    standings_block,
+    words_block,
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
         caption=interval_meaning(board.intervals.kind, board.intervals.clusters, gettext("instructions")),
         table=_scores_table(board, rows, names, messages),
     )
-    sections = [completion_block(board)]
+    sections = [completion_block(board), position_block(board)]
     if board.ranked:
         sections = [standings_block(board), *sections, corrected_block(board, messages), words_block(board, names)]
     return LeaderboardPage(

@@ -13,6 +13,7 @@ from core.web.row_choices import RowsField
 from generation.llm.protocol.prices import MOST_COUNTED
 from generation.models import LanguageModel
 from generation.web.run_controls import BudgetForm
+from judging.comparison.drawn_checks import RATERS, SAMPLE as CHECKS
 from judging.comparison.review_studies import REVIEWERS, SAMPLE
 from judging.judges.making import create_judge, create_rule_judge, needs_no_model
 from judging.methods.combining import How
@@ -192,3 +193,13 @@ class ReviewForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", "auto_id": "review_%s", **kwargs})
+
+
+class CheckSampleForm(forms.Form):
+    """The number of a run's instruction checks that people answer too, and of people per check."""
+
+    sample = forms.IntegerField(label=_("Checks to draw"), min_value=1, max_value=5_000, initial=CHECKS)
+    raters = forms.IntegerField(label=_("Raters per check"), min_value=1, max_value=50, initial=RATERS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", "auto_id": "checks_%s", **kwargs})

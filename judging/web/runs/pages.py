@@ -1,5 +1,6 @@
 """Pages of judge runs: the list, one run, and its controls."""
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
@@ -14,11 +15,21 @@ from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
+from calibration.data.frames import NothingToRead
+from calibration.statistics.agreement.proportions import Proportion
 from core.messages.rendering import for_reader
 from generation.endpoints.clients import uncounted_of
 from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
 from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response
+from judging.comparison.drawn_checks import (
+    ALL,
+    NotDrawn,
+    NothingToCheck,
+    check_agreement,
+    check_studies_of,
+    make_check_study,
+)
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
@@ -27,7 +38,7 @@ from judging.runs.life_cycle import JUDGING, retry_unscored
 from judging.web.judges.method_messages import method_words
 from judging.web.monitoring.pages import failing_watches, flagged_watches
 from judging.web.runs.files import items_csv, manifest_file, run_report
-from judging.web.runs.forms import ReviewForm
+from judging.web.runs.forms import CheckSampleForm, ReviewForm
 from judging.web.runs.run_page import run_panel
 
 
@@ -106,6 +117,50 @@ def review_run(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("annotation:desk", study)
 
 
+@require_POST
+@results_page
+def draw_checks(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Create and open a study in which people answer some of the run's instruction checks."""
+    user = cast(User, request.user)
+    found = run_read_by(user, public_id)
+    if not leads_workspace_of(user, found.study):
+        raise PermissionDenied
+    form = CheckSampleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, gettext("Enter the number of checks and the number of raters, at least 1 each."))
+        return redirect("judging:run", public_id)
+    try:
+        study = make_check_study(found, sample=form.cleaned_data["sample"], raters=form.cleaned_data["raters"], by=user)
+    except NothingToCheck:
+        messages.error(request, gettext("This run has no instruction checks with a verdict yet."))
+        return redirect("judging:run", public_id)
+    except StudyRefused as error:
+        messages.error(request, for_reader(error))
+        return redirect("judging:run", public_id)
+    if study.status == Study.Status.OPEN:
+        messages.success(request, gettext("The study of checks is open. Invite raters to it."))
+    return redirect("annotation:desk", study)
+
+
+@dataclass(frozen=True)
+class DrawnStudy:
+    """A study drawn from the run's checks, and people's agreement with the judge; None while nobody has answered."""
+
+    study: Study
+    agreement: Proportion | None
+
+
+def _drawn_studies(run: JudgeRun) -> list[DrawnStudy]:
+    found = []
+    for study in check_studies_of(run):
+        try:
+            agreement = check_agreement(study, draws=0).agreement[ALL]
+        except (NothingToRead, NotDrawn):
+            agreement = None
+        found.append(DrawnStudy(study, agreement))
+    return found
+
+
 @require_safe
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
@@ -136,6 +191,9 @@ def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, object]:
         "method": method_words(run.judge.method),
         "review_form": ReviewForm(),
         "reviews": review_studies_of(run),
+        "has_checks": run.study.kind == Study.Kind.CHECK,
+        "check_form": CheckSampleForm(),
+        "drawn": _drawn_studies(run) if run.study.kind == Study.Kind.CHECK else [],
         "provenance": ["scripted"] if scripted else [],
         "budget_form": budget_form(run),
         "month": month_of(run.workspace_id, timezone.now),

@@ -131,6 +131,7 @@ def forms_of(study):
     for action in ("pause", "cancel", "resume", "budget", "retry"):
         yield address("control_run", run.public_id), {**budget, "action": action}
     yield address("review_run", run.public_id), {"sample": "2", "reviewers": "1"}
+    yield address("draw_checks", run.public_id), {"sample": "2", "raters": "1"}
     yield address("control_watch", watch.public_id), {"action": "run"}
     yield (
         address("new_watch"),
