@@ -21,7 +21,8 @@ class InstructionRecord:
     """A prompt. `category` is the key its source uses, `parent` that of the category above, if known.
 
     `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
-    what the text was put together from, where it was.
+    what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
+    responses are rated; empty where the nearest one is. `checklist` are questions about this instruction alone.
     """
 
     place: Place
@@ -36,6 +37,8 @@ class InstructionRecord:
     hint: str = ""
     language: str = ""
     tags: tuple[str, ...] = ()
+    rubric: str = ""
+    checklist: tuple[str, ...] = ()
 
     @property
     def messages(self) -> list[dict[str, str]] | None:
@@ -69,7 +72,8 @@ class RatingRecord:
     """One rater's value for one criterion of one item; `value` as written, empty where none was given.
 
     `instruction` is what the item belongs to, empty where the item stands for itself. `variant` tells a
-    judge's prompts or settings apart. A `position` names the criterion by its place in the checklist.
+    judge's prompts or settings apart. A `position` names the criterion by its place in the checklist. `left_out` says
+    why the answer does not count; empty where it does.
     """
 
     place: Place
@@ -86,11 +90,16 @@ class RatingRecord:
     seconds: float | None = None
     reason: str = ""
     position: int | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceRecord:
-    """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none."""
+    """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none.
+
+    `strength` is how much better the chosen one is: 2 much, 1 slightly, None where the source does not grade.
+    `reason` is what the rater wrote, and `left_out` as in RatingRecord.
+    """
 
     place: Place
     item: str
@@ -105,6 +114,9 @@ class PreferenceRecord:
     shown_first: str = ""
     order: int | None = None
     seconds: float | None = None
+    strength: int | None = None
+    reason: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
