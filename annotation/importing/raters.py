@@ -30,6 +30,8 @@ class ImportedAnswer(Protocol):
     def order(self) -> int | None: ...
     @property
     def seconds(self) -> float | None: ...
+    @property
+    def left_out(self) -> str: ...
 
 
 class Raters:
@@ -65,4 +67,4 @@ class Raters:
 
 def circumstances(record: ImportedAnswer, shown_first: str = "") -> Circumstances:
     conditions = {"variant": record.variant} if record.variant and not record.is_judge else {}
-    return Circumstances(record.order, record.seconds, shown_first, conditions)
+    return Circumstances(record.order, record.seconds, shown_first, conditions, record.left_out)
