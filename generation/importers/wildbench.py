@@ -80,10 +80,15 @@ class EvalFile:
                 "en": f"WildBench: pairs against {self.baseline}",
                 "zh-hans": f"WildBench：与{self.baseline}成对比较",
             }
-            return StudyShape(f"wildbench-pairs-{_slug(self.baseline)}{end}", names, "pair", self.experiment)
+            return StudyShape(f"{self.study_slug(self.baseline)}{end}", names, "pair", self.experiment)
         names = {"en": "WildBench: scores", "zh-hans": "WildBench：评分"}
         scales = {OVERALL: SCALE}
         return StudyShape(f"wildbench-scores{end}", names, "checklist", self.experiment, OVERALL, scales)
+
+    @staticmethod
+    def study_slug(baseline: str) -> str:
+        """The study of the main version's comparisons with a baseline."""
+        return f"wildbench-pairs-{_slug(baseline)}"
 
 
 class Wildbench:
@@ -118,7 +123,7 @@ class Wildbench:
         if self.tasks is None:
             self._lacks("the tasks (name their file, as downloaded from the data set)")
         else:
-            yield Part(self.tasks.name, self.tasks.stat().st_size, self.instructions)
+            yield Part(self.tasks.name, self.tasks.stat().st_size, self.instructions, experiment="")
         for path in self._json_files("result_dirs/wild_bench_v2/*"):
             yield Part(self._name(path), path.stat().st_size, partial(self._outputs, path))
         for file in (*self._eval_files(f"{SCORES}/eval=*/*"), *self._eval_files(f"{PAIRS}/eval=*/ref=*/*")):

@@ -382,15 +382,22 @@ def _scores(
     board: Leaderboard, observations: Observations, mask: Bools, rule: PointsRule | None = None
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return each model's score over all observations under the mask, by the board's metric, and how many there are."""
+    return scores_over(observations.select(mask), board.model_names, rule or board.metric.rule)
+
+
+def scores_over(
+    observations: Observations, names: Mapping[int, str], rule: PointsRule
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Return each model's score over all observations at once, and how many there are, by the model's name."""
     rows = model_scores(
-        model=observations.model[mask],
-        category=np.zeros(int(mask.sum()), dtype=np.int64),
-        points=observations.top[mask],
-        under=observations.under[mask],
+        model=observations.model,
+        category=np.zeros(len(observations), dtype=np.int64),
+        points=observations.top,
+        under=observations.under,
         unscored={},
-        model_names=board.model_names,
+        model_names=names,
         category_keys={0: "all"},
-        rule=rule or board.metric.rule,
+        rule=rule,
     )
     scores = {row.model: row.average for row in rows if row.average is not None}
     return scores, {row.model: row.categories["all"].n for row in rows}

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 
 from calibration.models import Fit
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel
-from judging.leaderboards.filters import Filters
+from judging.leaderboards.filters import TAGS, Filters
 from judging.leaderboards.table import Leaderboard
 from judging.leaderboards.weighting import EQUAL, fit_name, fits_for, most_exact
 from judging.web.leaderboards.messages import metric_messages
@@ -28,13 +28,17 @@ class Menu:
 
 @dataclass(frozen=True)
 class BoardChoices:
-    """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known."""
+    """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known.
+
+    `group_weights` are those of the groups of tasks on the board, as its address writes them.
+    """
 
     main: list[Menu]
     filters: list[Menu]
     sizes: bool
     margin: bool
     filtered: bool
+    group_weights: str = ""
 
 
 def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filters) -> BoardChoices:
@@ -45,6 +49,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
         {str(tag) for row in instructions.exclude(tags=[]).values_list("tags", flat=True) for tag in row or []}
     )
     models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    tops = Category.objects.filter(benchmark=benchmark, parent=None).count()
     families = sorted(set(models.exclude(family="").values_list("family", flat=True)))
     paired = board is not None and board.metric.paired
     main = []
@@ -60,6 +65,9 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
         menus.append(Menu("language", gettext("Language"), [everything, *named], [filters.language]))
     if tags:
         menus.append(Menu("tag", gettext("Tag"), [everything, *_plain(tags)], [filters.tag]))
+    if tags and tops > 1:
+        options = [("", gettext("one category")), (TAGS, gettext("the group of each of its tags"))]
+        menus.append(Menu("groups", gettext("A task counts in"), options, [filters.groups]))
     if len(families) > 1:
         menus.append(Menu("family", gettext("Model family"), [everything, *_plain(families)], [filters.family]))
     if paired:
@@ -78,8 +86,14 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
             or filters.smallest is not None
             or filters.largest is not None
             or filters.margin is not None
+            or filters.groups
         ),
+        group_weights=_group_weights(board) if board is not None and filters.groups else filters.group_weights,
     )
+
+
+def _group_weights(board: Leaderboard) -> str:
+    return ",".join(f"{key}={board.weights.get(pk, 1.0):g}" for pk, key in board.categories.items())
 
 
 def _categories(benchmark: Benchmark) -> list[tuple[str, str]]:

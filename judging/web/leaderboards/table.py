@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.utils.translation import gettext, ngettext
 
 from calibration.figures.charts import Bar, interval_bars
@@ -13,7 +14,7 @@ from generation.models import Category
 from judging.leaderboards.filters import AVERAGE
 from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
-from judging.scores.points import CategoryScore, Interval
+from judging.scores.points import CategoryScore, Interval, ModelScores
 from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks
 from judging.web.leaderboards.sections import completion_block, corrected_block, standings_block, words_block
 
@@ -123,11 +124,20 @@ def _rows(board: Leaderboard) -> list[BoardRow]:
             row.average,
             board.intervals.averages.get(board.pks[row.model]),
             board.words.get((row.model, "")),
-            sum(cell.n for cell in row.categories.values()),
+            _judged(board, row),
             sum(row.unscored.values()),
         )
         for row in board.models
     ]
+
+
+def _judged(board: Leaderboard, row: ModelScores) -> int:
+    """Return the number of judged responses or comparisons; one that is in several groups of tasks counts once."""
+    if not board.filters.groups:
+        return sum(cell.n for cell in row.categories.values())
+    own = board.observations.model == board.pks[row.model]
+    sides = np.column_stack([board.observations.response[own], board.observations.rival[own]])
+    return len(np.unique(sides[sides[:, 0] > 0], axis=0))
 
 
 def _heads(board: Leaderboard, names: dict[str, str], messages: MetricMessages) -> list[Head]:
