@@ -22,7 +22,8 @@ class InstructionRecord:
 
     `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
     what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
-    responses are rated; empty where the nearest one is. `checklist` are questions about this instruction alone.
+    responses are rated; empty where the nearest one is. `checklist` are questions about this instruction alone,
+    and `overall` is the scale of an overall score that its own rubric has, such as 1:10.
     """
 
     place: Place
@@ -39,6 +40,7 @@ class InstructionRecord:
     tags: tuple[str, ...] = ()
     rubric: str = ""
     checklist: tuple[str, ...] = ()
+    overall: str = ""
 
     @property
     def messages(self) -> list[dict[str, str]] | None:

@@ -31,10 +31,10 @@ from generation.importers.records import (
     RubricRecord,
     WeightRecord,
 )
-from generation.importers.wildbench_tasks import TASK_FIELDS, task_name, task_of, task_rows
+from generation.importers.wildbench_tasks import SCALE, TASK_FIELDS, task_name, task_of, task_rows
 
 MAIN_VERSION = "v2.0522"
-OVERALL, SCALE = "overall", "1:10"
+OVERALL = "score"
 CUT_MARK, EMPTY_MARK = "... (truncated)", "[This model response is empty.]"
 SECOND_MARK = "<|begin_of_response_B|>\n"
 """Stands before the second response in files that were cut out of the judge's prompt."""

@@ -16,6 +16,8 @@ from generation.importers.instructions import LONGEST_NAME, ROLES, language_code
 from generation.importers.json_arrays import json_array
 from generation.importers.records import InstructionRecord
 
+SCALE = "1:10"
+"""Of the score by which a response is graded."""
 RESTORE = "restore the row from the data set"
 SHORT_NUMBER = 6
 """An id of at most so many digits is a number of the first version, not a name."""
@@ -110,6 +112,7 @@ def task_of(place: Place, row: Mapping[str, Any]) -> InstructionRecord:
         language=language_code(place, language) if isinstance(language, str) else "",
         tags=tags,
         checklist=_checklist(place, row),
+        overall=SCALE,
     )
 
 

@@ -4,6 +4,7 @@ import io
 
 from django.core.management import call_command
 
+from annotation.importing.instruction_rubrics import InstructionRubrics
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.ratings import RatingLoader
 from annotation.importing.study import Destination
@@ -22,6 +23,7 @@ def load_clone(root, tasks=None):
         records = list(part.records(refuse))
         if isinstance(records[0], InstructionRecord):
             Instructions(benchmark, compare=True).load(records)
+            InstructionRubrics(benchmark).load(records, refuse)
         elif isinstance(records[0], ResponseRecord):
             Responses(Instructions(benchmark), import_run(benchmark, part.experiment)).load(records)
         else:

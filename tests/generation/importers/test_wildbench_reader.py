@@ -56,7 +56,7 @@ def test_tasks_come_as_json_lines_an_array_or_parquet(tmp_path, ending):
     )
     assert (first.category, first.tags, first.language) == ("Math", ("Math", "Reasoning"), "en")
     assert first.checklist == ("Is the sum right?", "Is each step shown?")
-    assert records[3].checklist == ()
+    assert (records[3].checklist, records[3].overall) == ((), "1:10")
 
 
 def test_a_task_of_the_first_version_has_a_number_and_goes_by_its_session(tmp_path):
@@ -86,17 +86,17 @@ def test_a_score_file_holds_responses_and_a_judges_scores(tmp_path):
         ("m", "t3", "x"),
     ]
     assert [(one.item, one.model, one.rater, one.is_judge, one.criterion, one.value) for one in ratings] == [
-        ("t1", "m", JUDGE, True, "overall", "7"),
-        ("t2", "m", JUDGE, True, "overall", "3"),
-        ("t3", "m", JUDGE, True, "overall", ""),
+        ("t1", "m", JUDGE, True, "score", "7"),
+        ("t2", "m", JUDGE, True, "score", "3"),
+        ("t3", "m", JUDGE, True, "score", ""),
     ]
     assert ratings[0].reason == "strengths: short\nweaknesses: none"
     study = found[-1][0].study
     assert (study.slug, study.kind, study.overall, study.scales) == (
         "wildbench-scores",
         "checklist",
-        "overall",
-        {"overall": "1:10"},
+        "score",
+        {"score": "1:10"},
     )
     assert len(wildbench.absent) == 2
 
