@@ -100,7 +100,7 @@ def read_filters(given: QueryDict) -> Filters:
         smallest=_number(given.get("smallest", "")),
         largest=_number(given.get("largest", "")),
         least=int(_number(given.get("least", "")) or 0),
-        margin=None if (margin := _number(given.get("margin", ""))) is None else int(margin),
+        margin=_margin(given),
         against=against[:MOST_RIVALS],
         sort=given.get("sort", "") or AVERAGE,
         rising=given.get("rising", "") == "1",
@@ -109,6 +109,12 @@ def read_filters(given: QueryDict) -> Filters:
         groups=TAGS if given.get("groups", "") == TAGS else "",
         group_weights=given.get("group_weights", "").replace("\0", "").strip()[:LONGEST_WEIGHTS],
     )
+
+
+def _margin(given: QueryDict) -> int | None:
+    """Return the margin; the right end of the page's slider, which `margin_off` states, is none."""
+    margin, off = (_number(given.get(name, "")) for name in ("margin", "margin_off"))
+    return None if margin is None or margin == off else int(margin)
 
 
 def _number(written: str) -> float | None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext
 
+from annotation.monitoring.exclusion import excluded_in
 from calibration.data.frames import Bools, ScoreFrame
 from calibration.models import Fit
+from calibration.reports.cache import SHOWN
 from generation.models import Category
 from judging.leaderboards.check_counts import Output
 from judging.leaderboards.observations import Observations
@@ -168,8 +170,20 @@ def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapp
     for column, pk in baselines.items():
         head = gettext("against %(model)s") % {"model": published["baselines"][column]}
         columns.append(Quantity(column, head, rewards[column], 1, few[column], on_axis=asked == {pk}))
-    condition = gettext("The paper's rewards have no length margin. Clear K for a like-for-like comparison.")
-    return Quantities("table_2", columns, () if board.filters.margin is None else (condition,))
+    conditions = []
+    if board.filters.margin is not None:
+        conditions.append(gettext("The paper's rewards have no length margin. Clear K for a like-for-like comparison."))
+    if (
+        board.filters.excluded != SHOWN
+        and excluded_in(task__response_a__instruction__benchmark=board.benchmark).answers
+    ):
+        conditions.append(
+            gettext(
+                "Comparisons of cut or empty responses, which the paper seems to count, are left out here. Show the "
+                "excluded answers for a like-for-like comparison."
+            )
+        )
+    return Quantities("table_2", columns, conditions)
 
 
 def _href(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:

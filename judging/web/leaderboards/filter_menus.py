@@ -12,6 +12,7 @@ from judging.leaderboards.table import Leaderboard
 from judging.leaderboards.weighting import EQUAL, fit_name, fits_for, most_exact
 from judging.web.leaderboards.messages import metric_messages
 
+LARGEST_MARGIN = 3000
 LANGUAGES = {"en": "English", "zh": "中文", "zh-hans": "中文（简体）"}
 
 
@@ -30,7 +31,8 @@ class Menu:
 class BoardChoices:
     """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known.
 
-    `group_weights` are those of the groups of tasks on the board, as its address writes them.
+    `group_weights` are those of the groups of tasks on the board, as its address writes them; `margin_off` is the right
+    end of the slider of length margins, which stands for none.
     """
 
     main: list[Menu]
@@ -39,6 +41,7 @@ class BoardChoices:
     margin: bool
     filtered: bool
     group_weights: str = ""
+    margin_off: int = LARGEST_MARGIN + 1
 
 
 def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filters) -> BoardChoices:
@@ -88,6 +91,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
             or filters.margin is not None
             or filters.groups
         ),
+        margin_off=max(LARGEST_MARGIN, filters.margin or 0) + 1,
         group_weights=_group_weights(board) if board is not None and filters.groups else filters.group_weights,
     )
 

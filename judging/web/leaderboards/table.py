@@ -15,6 +15,7 @@ from judging.leaderboards.filters import AVERAGE
 from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
 from judging.scores.points import CategoryScore, Interval, ModelScores
+from judging.web.leaderboards.margins import margin_block
 from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks
 from judging.web.leaderboards.sections import completion_block, corrected_block, standings_block, words_block
 
@@ -87,7 +88,13 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
     )
     sections = [completion_block(board)]
     if board.ranked:
-        sections = [standings_block(board), *sections, corrected_block(board, messages), words_block(board, names)]
+        sections = [
+            margin_block(board),
+            standings_block(board),
+            *sections,
+            corrected_block(board, messages),
+            words_block(board, names),
+        ]
     return LeaderboardPage(
         title=gettext("Leaderboard"),
         opening=opening(board),
