@@ -228,9 +228,10 @@ def _check_scales(ratings: RatingLoader, file: Path) -> None:
 
 
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
+    """Read NAME=VALUE; the name of --map may contain =, as in A=B=tie."""
     pairs = []
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = text.rpartition("=") if option == "map" else text.partition("=")
         if not (equals and name and value):
             raise UserError(f"--{option} {text!r} is not {example}.")
         pairs.append((name.strip(), value.strip()))

@@ -99,8 +99,8 @@ def test_nought_and_one_can_say_what_was_shown_first(tmp_path):
 
 def test_graded_preferences_are_rewards(tmp_path):
     # m is much better (+1), slightly worse (-.5), even (0), and as the second named slightly better (+.5): 1 of 4.
-    path = written(tmp_path, HEADER + "u,m,n,A++\nv,m,n,B+\nw,n,m,even\nx,n,m,B+\n")
-    load("preferences", path, *JUDGED, *mapped("A++=A:2", "even=tie", "B+=B:1"))
+    path = written(tmp_path, HEADER + "u,m,n,A++\nv,m,n,B+\nw,n,m,A=B\nx,n,m,B+\n")
+    load("preferences", path, *JUDGED, *mapped("A++=A:2", "A=B=tie", "B+=B:1"))
     benchmark = Benchmark.objects.get()
     board = leaderboard(benchmark, judge_named(benchmark, "g"), "equal")
     assert board.metric.name == "reward"

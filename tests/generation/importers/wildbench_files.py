@@ -4,6 +4,7 @@ import json
 
 JUDGE = "gpt-4-turbo-2024-04-09"
 GPT4T, HAIKU, LLAMA = JUDGE, "claude-3-haiku-20240307", "Llama-2-70b-chat-hf"
+CUT_PAIR = ("words... (truncated)", "of the baseline")
 TASKS = (
     ("t1", "Math", ["Reasoning"], ["Is the sum right?", "Is each step shown?"]),
     ("t2", "Coding & Debugging", [], ["Does the code run?"]),

@@ -10,6 +10,7 @@ from judging.published.papers.wildbench import TABLES, Recomputed
 from tests.conftest import shared_path
 from tests.factories import make_workspace
 from tests.generation.importers.wildbench_files import (
+    CUT_PAIR,
     GPT4T,
     HAIKU,
     LLAMA,
@@ -25,7 +26,6 @@ from tests.judging.wildbench_clone import load_clone
 pytestmark = pytest.mark.django_db
 TABLE_2, TABLE_3, FIGURE_4 = TABLES
 SONNET = "claude-3-sonnet-20240229"
-CUT = ("words... (truncated)", "of the baseline")
 
 
 def by_place(cells):
@@ -87,7 +87,7 @@ def test_the_length_margin_turns_slight_wins_of_longer_responses_into_ties(clone
 
 
 def test_comparisons_of_cut_responses_count_in_the_table_and_not_elsewhere(tmp_path):
-    rows = [pair_row("t1", SONNET, 2, SONNET, HAIKU), pair_row("t2", HAIKU, 2, SONNET, HAIKU, CUT)]
+    rows = [pair_row("t1", SONNET, 2, SONNET, HAIKU), pair_row("t2", HAIKU, 2, SONNET, HAIKU, CUT_PAIR)]
     put(tmp_path, pairs_of(SONNET, HAIKU), rows)
     workspace = load_clone(tmp_path).workspace
     cells = by_place(TABLE_2.compute(workspace))
