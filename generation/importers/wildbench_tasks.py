@@ -106,7 +106,7 @@ def task_of(place: Place, row: Mapping[str, Any]) -> InstructionRecord:
     return InstructionRecord(
         place=place,
         external_id=task_name(place, row),
-        text=storable(text),
+        text=storable(str(text)),
         category=tags[0] if tags else "",
         history=tuple((str(role), storable(str(content))) for role, content, _language in before),
         language=language_code(place, language) if isinstance(language, str) else "",

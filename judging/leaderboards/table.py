@@ -278,7 +278,7 @@ def _board(
         unusable_of(benchmark, judge, filters.run_experiment, metric, discredited=filters.discredited),
         groups,
     )
-    weights = groups.among(column).weights if groups else {}
+    shares = groups.among(column).weights if groups else {}
     if not len(observations):
         raise NoVerdicts(f"{judge} has no verdicts for this selection; remove a filter.")
     scored = model_scores(
@@ -286,7 +286,7 @@ def _board(
         category=column,
         points=observations.top,
         under=observations.under,
-        rule=rule_of(metric, filters, weights),
+        rule=rule_of(metric, filters, shares),
         judged=observations.response > 0,
         unscored=missing.cells,
         model_names=names,
@@ -319,7 +319,7 @@ def _board(
         uncounted=uncounted,
         wins=wins,
         words=words,
-        weights=weights,
+        weights=shares,
     )
     if groups is not None:
         return board

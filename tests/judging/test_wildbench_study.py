@@ -5,10 +5,12 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 
 from annotation.models import Assignment, Score
 from generation.models import Endpoint, LanguageModel
 from judging.models import Reply
+from tests.factories import make_user
 from tests.generation.importers.wildbench_files import (
     CUT_PAIR,
     HAIKU,
@@ -20,6 +22,7 @@ from tests.generation.importers.wildbench_files import (
     task_rows,
 )
 from tests.judging.wildbench_clone import load_clone
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,12 +62,25 @@ def test_the_published_verdicts_are_on_the_board(benchmark):
     assert Assignment.objects.filter(status="excluded").count() == 1
 
 
+def test_pages_say_that_the_source_leaves_an_answer_out(benchmark, client):
+    client.force_login(make_user("lead", benchmark.workspace))
+    html = markup(client.get(reverse("judging:leaderboard", args=[benchmark]), {"measure": "reward"}))
+    assert "1 answer is excluded and is not counted here (raters: 1): the source of the data leaves it out." in html
+    assert "Comparisons of cut or empty responses, which the paper seems to count" in html
+    shown = markup(client.get(reverse("judging:leaderboard", args=[benchmark]), {"excluded": "shown"}))
+    assert "1 excluded answer (raters: 1) is counted in this view" in shown
+    call_command(
+        "leaderboard", "wildbench", judge="gpt-4-turbo-2024-04-09", measure="reward", stdout=(out := io.StringIO())
+    )
+    assert "Excluded, 1 of them by the source of the data: 1 answers of 1 raters, not counted" in out.getvalue()
+
+
 def test_a_judge_grades_by_each_tasks_own_checklist(benchmark):
     scores = judged("wildbench", "graded_score")
     # Two responses to each of the three tasks that have a checklist.
     assert scores.count() == 6
     assert all(1 <= score.value <= 10 for score in scores)
-    assert set(board("graded", judge="own")) == {"m", HAIKU}
+    assert set(board("graded", judge="own graded_score")) == {"m", HAIKU}
 
 
 def test_a_judge_compares_on_five_levels(benchmark):
@@ -72,4 +88,4 @@ def test_a_judge_compares_on_five_levels(benchmark):
     assert scores.count() == 3
     assert set(scores.values_list("level", flat=True)) <= {"a_much", "a", "tie", "b", "b_much"}
     assert Reply.objects.count() == 3
-    assert set(board("reward", judge="own")) == {"m", HAIKU}
+    assert set(board("reward", judge="own pair_of_five")) == {"m", HAIKU}
