@@ -91,7 +91,9 @@ def test_a_judge_is_guided_by_the_instructions_own_checklist(tmp_path):
     load(tmp_path, "--overall", "1:10")
     instruction = Instruction.objects.get(external_id="p")
     rubric = Rubric.objects.nearest_to(instruction)
-    study = Study.objects.create(workspace=rubric.workspace, slug="s", kind="checklist", benchmark=instruction.benchmark)
+    study = Study.objects.create(
+        workspace=rubric.workspace, slug="s", kind="checklist", benchmark=instruction.benchmark
+    )
     response = Response.objects.create(instruction=instruction, text="A rose.", words=2)
     task = Task.objects.create(study=study, key="r:1", response_a=response, answer_rubric=rubric)
     question = Questions("graded_score", study).about(task)
