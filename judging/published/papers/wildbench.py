@@ -95,7 +95,7 @@ class Means:
         return self.value.get(model) if self.n.get(model, 0) >= MOST_OF_IT * instructions else None
 
 
-class Recomputed:
+class WildbenchNumbers:
     """What the workspace's verdicts by the paper's judge give, computed when asked for."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -229,7 +229,7 @@ def study_of(benchmark: Benchmark, baseline: str) -> Study | None:
 
 def table_2(workspace: Workspace) -> Sequence[Cell]:
     """Rewards against each baseline without a length margin, their mean, WB-Score; the outside scores as printed."""
-    ours = Recomputed(workspace)
+    ours = WildbenchNumbers(workspace)
     table = ours.published["table_2"]
     judge = localized(ours.published["judge"]["text"])
     baselines = ours.published["baselines"]
@@ -271,13 +271,13 @@ def column_name(column: str, baselines: Mapping[str, str]) -> str:
 
 def table_3(workspace: Workspace) -> Sequence[Cell]:
     """Each metric's correlation with Arena Elo over the 14 models that have all; the top six by Elo."""
-    ours = Recomputed(workspace)
+    ours = WildbenchNumbers(workspace)
     return [
         cell for key, printed in ours.published["table_3"]["rows"].items() for cell in _correlations(ours, key, printed)
     ]
 
 
-def _correlations(ours: Recomputed, key: str, printed: Sequence[float]) -> Iterator[Cell]:
+def _correlations(ours: WildbenchNumbers, key: str, printed: Sequence[float]) -> Iterator[Cell]:
     """A row: from the workspace's numbers where it has them for all models, else from table 2 as printed."""
     table, baselines = ours.published["table_3"], ours.published["baselines"]
     models = list(table["models"])
@@ -299,7 +299,7 @@ def _correlations(ours: Recomputed, key: str, printed: Sequence[float]) -> Itera
 
 
 def _values(
-    ours: Recomputed, column: str, margin: int | None, models: Sequence[str]
+    ours: WildbenchNumbers, column: str, margin: int | None, models: Sequence[str]
 ) -> tuple[list[float] | None, bool]:
     """A metric's value of each model, and whether the workspace's data gave it; None where neither they nor the table do."""
     if column in OUTSIDE:
@@ -319,7 +319,7 @@ def _values(
     return _printed_column(ours, column, models), False
 
 
-def _printed_column(ours: Recomputed, column: str, models: Sequence[str]) -> list[float]:
+def _printed_column(ours: WildbenchNumbers, column: str, models: Sequence[str]) -> list[float]:
     table = ours.published["table_2"]
     if column in table["external_columns"]:
         place = table["external_columns"].index(column)
@@ -345,7 +345,7 @@ def _coefficients(values: Sequence[float], elo: Sequence[float], top: int) -> di
 
 def figure_4(workspace: Workspace) -> Sequence[Cell]:
     """WB-Score of six models by group of tasks; the figure prints no number."""
-    ours = Recomputed(workspace)
+    ours = WildbenchNumbers(workspace)
     figure = ours.published["figure_4"]
     scores = ours.group_scores()
     rows = Category.objects.filter(benchmark=ours.benchmark, parent=None) if ours.benchmark else ()

@@ -6,7 +6,7 @@ import gzip
 import pytest
 
 from judging.published.paper_table import Status
-from judging.published.papers.wildbench import TABLES, Recomputed
+from judging.published.papers.wildbench import TABLES, WildbenchNumbers
 from tests.conftest import shared_path
 from tests.factories import make_workspace
 from tests.generation.importers.wildbench_files import (
@@ -79,7 +79,7 @@ def test_table_2_by_hand(clone):
 
 
 def test_the_length_margin_turns_slight_wins_of_longer_responses_into_ties(clone):
-    ours = Recomputed(clone.workspace)
+    ours = WildbenchNumbers(clone.workspace)
     column = "reward_llama_2_70b"
     # 800 characters more: four slight wins are ties at K = 500 and stay wins at K = 800; much better is never a tie.
     assert [ours.rewards(margin)[column].value["Claude 3 Haiku"] for margin in (None, 800, 500)] == [50, 50, 0]
