@@ -36,6 +36,8 @@ class ImportedAnswer(Protocol):
     def rater_kind(self) -> str: ...
     @property
     def hint(self) -> bool | None: ...
+    @property
+    def left_out(self) -> str: ...
 
 
 class Raters:
@@ -116,4 +118,4 @@ def circumstances(record: ImportedAnswer, shown_first: str = "") -> Circumstance
         conditions["variant"] = record.variant
     if record.hint is not None and not record.is_judge:
         conditions[CONDITION] = record.hint
-    return Circumstances(record.order, record.seconds, shown_first, conditions)
+    return Circumstances(record.order, record.seconds, shown_first, conditions, record.left_out)

@@ -50,12 +50,16 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The circumstances of an answer that its source records; `shown_first` refers to the task's own A and B."""
+    """The circumstances of an answer that its source records; `shown_first` refers to the task's own A and B.
+
+    `left_out` says why the answer does not count: it is stored as excluded.
+    """
 
     order: int | None = None
     seconds: float | None = None
     shown_first: str = ""
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    left_out: str = ""
 
 
 @dataclass(slots=True)
@@ -121,7 +125,10 @@ class AnswerStore:
         return known is not None and self._assignments.get((known[0], rater, 0), 0) in self._unscored
 
     def add(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances) -> str:
-        """Add one answer and return "created", "already_there" or "unscored". Raises BadRow for a second one."""
+        """Add one answer and return "created", "already_there", "unscored" or "left_out".
+
+        Raises BadRow for a second one.
+        """
         repeat = self._count(place, name, rater, who, given)
         known = self._tasks.get(name.key)
         pk = self._assignments.get((known[0], rater, repeat)) if known else None
@@ -138,7 +145,7 @@ class AnswerStore:
             pending.unusable[given.key] = given.unusable
             return "unscored"
         pending.scores.append(given)
-        return "created"
+        return "left_out" if how.left_out else "created"
 
     def _count(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer) -> int:
         """How often this load has had this answer before; a second one is a repeat if repeats are allowed."""
@@ -211,8 +218,11 @@ class AnswerStore:
         if unusable:
             assignment.conditions = {**assignment.conditions, UNUSABLE: unusable}
         lost = bool(unusable) and (self.whole or not (scored or pending.scores))
-        assignment.status = Assignment.Status.UNSCORED if lost else Assignment.Status.SUBMITTED
-        assignment.reason = "; ".join(unusable.values())[:LONGEST_REASON] if lost else ""
+        if lost:
+            assignment.status = Assignment.Status.UNSCORED
+            assignment.reason = "; ".join(unusable.values())[:LONGEST_REASON]
+        elif assignment.status != Assignment.Status.EXCLUDED:
+            assignment.status, assignment.reason = Assignment.Status.SUBMITTED, ""
 
     def _amend(self, pending: _Pending) -> None:
         """Settle an assignment that is already stored."""
@@ -252,7 +262,10 @@ class AnswerStore:
 
 
 def _assignment(rater: int, repeat: int, how: Circumstances) -> Assignment:
+    status = Assignment.Status.EXCLUDED if how.left_out else Assignment.Status.SUBMITTED
     return Assignment(
+        status=status,
+        reason=how.left_out[:LONGEST_REASON],
         rater_id=rater,
         repeat=repeat,
         shown_first=how.shown_first,

@@ -33,16 +33,24 @@ class Touched:
 
 @dataclass(frozen=True)
 class ExcludedAnswers:
-    """The numbers of excluded answers and of their raters."""
+    """The numbers of excluded answers and of their raters; `by_source` are those that an import left out of results."""
 
     answers: int
     raters: int
+    by_source: int = 0
 
 
 def excluded_in(**where: Any) -> ExcludedAnswers:
     """Count excluded answers to ordinary tasks, such as `task__study=study`; one query."""
     found = Assignment.objects.filter(status=Assignment.Status.EXCLUDED, task__gold__isnull=True, **where)
-    return ExcludedAnswers(**found.aggregate(answers=Count("pk"), raters=Count("rater", distinct=True)))
+    return ExcludedAnswers(
+        **found.aggregate(
+            answers=Count("pk"),
+            raters=Count("rater", distinct=True),
+            # A lead's decision leaves no reason in the answer; it stands in the Exclusion.
+            by_source=Count("pk", filter=~Q(reason="")),
+        )
+    )
 
 
 def preview_exclusion(rater: Rater, since: datetime | None) -> Touched:

@@ -16,12 +16,13 @@ def add_excluded(parser: ArgumentParser) -> None:
 
 
 def excluded_line(shown: bool, **where: object) -> str:
-    """Say how many answers a lead excluded, and whether this output counts them; '' if there are none."""
+    """Say how many answers are excluded, and whether this output counts them; '' if there are none."""
     found = excluded_in(**where)
     if not found.answers:
         return ""
     counted = "counted here because of --excluded" if shown else "not counted; --excluded counts them"
-    return f"Excluded by a lead: {found.answers} answers of {found.raters} raters, {counted}."
+    who = f"Excluded, {found.by_source} of them by the source of the data" if found.by_source else "Excluded by a lead"
+    return f"{who}: {found.answers} answers of {found.raters} raters, {counted}."
 
 
 class StudyCommand(BaseCommand):

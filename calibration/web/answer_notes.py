@@ -17,17 +17,21 @@ NOT_KEPT = ("waiting", "file", EXCLUDED)
 
 @dataclass(frozen=True)
 class ExcludedNote:
-    """The excluded answers of what a page is about, whether it counts them, and the address of the other view."""
+    """The excluded answers of what a page is about, whether it counts them, and the address of the other view.
+
+    `by_source` of them were left out by the data's own authors, the others by a lead.
+    """
 
     answers: int
     raters: int
     shown: bool
     other_view: str
+    by_source: int = 0
 
 
 def are_excluded_asked(request: HttpRequest, study: Study) -> bool:
     """Whether the address asks for the view that counts excluded answers, and there are any."""
-    return is_asked(request) and study.exclusions.standing().exists()
+    return is_asked(request) and excluded_in(task__study=study).answers > 0
 
 
 def is_asked(request: HttpRequest) -> bool:
@@ -58,4 +62,4 @@ def _note(request: HttpRequest, **where: Any) -> ExcludedNote | None:
     shown = is_asked(request)
     if not shown:
         query[EXCLUDED] = SHOWN
-    return ExcludedNote(found.answers, found.raters, shown, f"{request.path}?{query.urlencode()}")
+    return ExcludedNote(found.answers, found.raters, shown, f"{request.path}?{query.urlencode()}", found.by_source)

@@ -27,6 +27,8 @@ COLUMNS = (
     "reference",
     "hint",
     "tags",
+    "checklist",
+    "rubric",
 )
 PARTS = ("task", "data", "requirements")
 ROLES = ("system", "user", "assistant")
@@ -51,12 +53,15 @@ class InstructionLayout:
 
     `named` gives our name -> the file's column. Those of `by_own_name` go by their own where nothing else is named;
     of these the parts of a prompt count only in rows that have no prompt, since "task" and "data" may be anything.
-    `language` is that of all rows that say none.
+    `language` is that of all rows that say none, `rubric` the rubric of those that name none, and `overall` the scale of
+    the overall score that each instruction's own rubric gets.
     """
 
     named: Mapping[str, str]
     by_own_name: Collection[str] = COLUMNS
     language: str = ""
+    rubric: str = ""
+    overall: str = ""
 
     def value(self, row: Row, name: str) -> str:
         column = self.named.get(name, name if name in self.by_own_name else "")
@@ -107,6 +112,9 @@ def instruction_of(row: Row, layout: InstructionLayout) -> InstructionRecord:
         hint=layout.value(row, "hint").strip(),
         language=language,
         tags=_tags(row, layout),
+        rubric=_key(row, layout, "rubric") or layout.rubric,
+        checklist=requirements_in(layout.value(row, "checklist")),
+        overall=layout.overall,
     )
 
 

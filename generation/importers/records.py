@@ -23,6 +23,8 @@ class InstructionRecord:
     `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
     what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
     responses are rated; empty where the nearest one is. `prefill` is the first line of the answer, given to the model.
+    `checklist` are questions about this instruction alone, and `overall` is the scale of an overall score that its own
+    rubric has, such as 1:10.
     """
 
     place: Place
@@ -39,6 +41,8 @@ class InstructionRecord:
     tags: tuple[str, ...] = ()
     rubric: str = ""
     prefill: str = ""
+    checklist: tuple[str, ...] = ()
+    overall: str = ""
 
     @property
     def messages(self) -> list[dict[str, str]] | None:
@@ -73,7 +77,8 @@ class RatingRecord:
 
     `instruction` is what the item belongs to, empty where the item stands for itself. `variant` tells a
     judge's prompts or settings apart. A `position` names the criterion by its place in the checklist. `rater_kind`
-    is onsite, crowd or public, empty where unknown. `hint` says whether the rater saw the instruction's hint.
+    is onsite, crowd or public, empty where unknown. `hint` says whether the rater saw the instruction's hint. `left_out`
+    says why the answer does not count; empty where it does.
     """
 
     place: Place
@@ -92,13 +97,15 @@ class RatingRecord:
     position: int | None = None
     rater_kind: str = ""
     hint: bool | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceRecord:
     """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none.
 
-    `rater_kind` and `hint` as in RatingRecord.
+    `strength` is how much better the chosen one is: 2 much, 1 slightly, None where the source does not grade.
+    `reason` is what the rater wrote; `rater_kind`, `hint` and `left_out` as in RatingRecord.
     """
 
     place: Place
@@ -116,6 +123,9 @@ class PreferenceRecord:
     seconds: float | None = None
     rater_kind: str = ""
     hint: bool | None = None
+    strength: int | None = None
+    reason: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

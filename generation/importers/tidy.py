@@ -12,6 +12,9 @@ YES_WORDS = {"1", "true", "yes"}
 NO_WORDS = {"0", "false", "no"}
 EMPTY_WORDS = {"", "na", "nan", "none", "null"}
 CHOICES = ("A", "B", "tie", "both_bad")
+SIDES = ("A", "B")
+STRENGTHS = (1, 2)
+"""How much better the chosen side is: slightly, much."""
 LARGEST_WHOLE = 2**31 - 1  # what every database keeps
 LONGEST_SECONDS = 1e9
 _CHOICE_OF = {choice.lower(): choice for choice in CHOICES}
@@ -41,6 +44,7 @@ PREFERENCE_COLUMNS = (
     "category",
     "variant",
     "first",
+    "strength",
     "order",
     "seconds",
     "rater_kind",
@@ -66,7 +70,8 @@ class Layout:
 
     `columns` gives our name -> the file's column; `wide` are columns that each hold one rater's answers;
     `judges` are the columns that name judges (wide ones, or one whose value names the judge or says yes);
-    `where` keeps the rows whose column has one of the values.
+    `where` keeps the rows whose column has one of the values. `choices` map a label to a choice, such as A, or with a
+    strength A:2; `sides` map what stands in the column `first` to A or B.
     """
 
     columns: Mapping[str, str]
@@ -76,6 +81,7 @@ class Layout:
     judge_name: str = ""
     where: Mapping[str, frozenset[str]] = field(default_factory=dict)
     choices: Mapping[str, str] = field(default_factory=dict)
+    sides: Mapping[str, str] = field(default_factory=dict)
 
     def needed(self) -> list[str]:
         return [*self.columns.values(), *self.wide, *self.judges, *self.where]
@@ -245,26 +251,44 @@ def _preferences_of(row: Row, layout: Layout) -> list[PreferenceRecord]:
     model_a, model_b = layout.required(row, "model_a"), layout.required(row, "model_b")
     if model_a == model_b:
         raise row.place.bad(f"both sides are {model_a!r}", "a pair needs two different models")
-    return [
-        PreferenceRecord(
-            place=row.place,
-            item=layout.required(row, "item"),
-            model_a=model_a,
-            model_b=model_b,
-            rater=rater,
-            is_judge=is_judge,
-            choice=layout.choices.get(answer) or _CHOICE_OF.get(answer.lower(), answer),
-            instruction=layout.value(row, "instruction"),
-            category=layout.value(row, "category"),
-            variant=layout.variant(row),
-            shown_first=_side(row, layout, model_a, model_b),
-            order=_whole(row, layout, "order"),
-            seconds=_number(row, layout, "seconds"),
-            rater_kind=_rater_kind(layout, row),
-            hint=_hint(layout, row),
+    strength = _strength(row, layout)
+    records = []
+    for rater, is_judge, answer in layout.raters(row, "choice"):
+        choice, graded = _graded(layout.choices.get(answer) or answer)
+        records.append(
+            PreferenceRecord(
+                place=row.place,
+                item=layout.required(row, "item"),
+                model_a=model_a,
+                model_b=model_b,
+                rater=rater,
+                is_judge=is_judge,
+                choice=_CHOICE_OF.get(choice.lower(), choice),
+                instruction=layout.value(row, "instruction"),
+                category=layout.value(row, "category"),
+                variant=layout.variant(row),
+                shown_first=_side(row, layout, model_a, model_b),
+                order=_whole(row, layout, "order"),
+                seconds=_number(row, layout, "seconds"),
+                rater_kind=_rater_kind(layout, row),
+                hint=_hint(layout, row),
+                strength=strength if graded is None else graded,
+            )
         )
-        for rater, is_judge, answer in layout.raters(row, "choice")
-    ]
+    return records
+
+
+def _graded(choice: str) -> tuple[str, int | None]:
+    """A choice and its strength, if it states one: ("A", 2) for A:2."""
+    side, colon, strength = choice.partition(":")
+    if colon and side.upper() in SIDES and strength in map(str, STRENGTHS):
+        return side.upper(), int(strength)
+    return choice, None
+
+
+def _strength(row: Row, layout: Layout) -> int | None:
+    """How much better the chosen side is; 0, as some sources write for a tie, is none."""
+    return _whole(row, layout, "strength") or None
 
 
 def _side(row: Row, layout: Layout, model_a: str, model_b: str) -> str:
@@ -272,7 +296,9 @@ def _side(row: Row, layout: Layout, model_a: str, model_b: str) -> str:
     value = layout.value(row, "first")
     if not value:
         return ""
+    value = layout.sides.get(value, value)
     side = {"a": "a", "b": "b", model_a: "a", model_b: "b"}.get(value) or {"a": "a", "b": "b"}.get(value.lower())
     if side is None:
-        raise row.place.bad(f"{layout.columns['first']} is {value!r}", "say A or B, or the model's name")
+        remedy = f"say A or B, or the model's name, or what it means with --map-first {value[:50]}=A"
+        raise row.place.bad(f"{layout.columns['first']} is {value!r}", remedy)
     return side

@@ -26,7 +26,8 @@ class Counts:
     """What became of the records of a load.
 
     `completed` rows were there without their text; `unscored` verdicts are stored as such; `empty` are nothing.
-    `repeated` of those created are further answers of a rater to the same question.
+    `repeated` of those created are further answers of a rater to the same question; `left_out` answers are stored as
+    excluded from results.
     """
 
     created: int = 0
@@ -36,6 +37,7 @@ class Counts:
     unscored: int = 0
     empty: int = 0
     repeated: int = 0
+    left_out: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
@@ -43,11 +45,11 @@ class Counts:
     @property
     def changed(self) -> bool:
         """Whether the load wrote anything, or left out what it should have."""
-        return bool(self.created or self.completed or self.skipped or self.unscored)
+        return bool(self.created or self.completed or self.skipped or self.unscored or self.left_out)
 
     def __str__(self) -> str:
         """Such as "12 created, 3 already there"; what is zero is left out."""
-        words = {"completed": "completed", "already_there": "already there"}
+        words = {"completed": "completed", "already_there": "already there", "left_out": "left out of results"}
         found = [(one.name, getattr(self, one.name)) for one in fields(self)]
         parts = [f"{count:,} {words.get(name, name)}" for name, count in found if count]
         return ", ".join(parts) or "nothing"

@@ -131,7 +131,9 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             workspace=study.workspace.slug,
             versions=versions(),
             rows=counts,
-            excluded=asdict(excluded_in(task__study=study)),
+            excluded={
+                name: n for name, n in asdict(excluded_in(task__study=study)).items() if n or name != "by_source"
+            },
         )
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
     return counts

@@ -14,6 +14,8 @@ from judging.leaderboards.observations import Observations
 from judging.scores.metrics import METRICS
 
 AVERAGE, WORDS, MODEL = "average", "words", "model"
+TAGS = "tags"
+LONGEST_WEIGHTS = 1000
 MOST_RIVALS = 8
 ALL = 0
 """Column of observations without a category, if none has one."""
@@ -26,7 +28,8 @@ class Filters:
     `measure` is the name of a metric, `against` are models by name, `smallest` and `largest` billions of parameters,
     `least` is the minimum number of judged responses, `margin` WildBench's K in characters; `sort` is a category's key,
     AVERAGE, WORDS or MODEL, with the worst first if `rising`. With `discredited`, verdicts of runs that failed their
-    canary texts are included, and nothing is ranked. With `excluded` "shown", people's excluded answers count too.
+    canary texts are included, and nothing is ranked. With `excluded` "shown", people's excluded answers count too. With
+    `groups` TAGS, a task counts in the group of each of its tags, and `group_weights` ("coding=1.25") weight the groups.
     """
 
     judge: str = ""
@@ -46,6 +49,8 @@ class Filters:
     rising: bool = False
     discredited: bool = False
     excluded: str = ""
+    groups: str = ""
+    group_weights: str = ""
 
     @property
     def run_experiment(self) -> str:
@@ -55,6 +60,11 @@ class Filters:
     def narrows(self) -> bool:
         """Whether the filters keep only a part of the instructions."""
         return bool(self.category or self.language or self.tag)
+
+    @property
+    def is_of_whole(self) -> bool:
+        """Whether every instruction counts once, as in the tables of papers."""
+        return not (self.narrows or self.groups)
 
     def address(self, **changes: object) -> str:
         """Return the filters with these changes as an address, without default values; '' if all are defaults."""
@@ -90,13 +100,21 @@ def read_filters(given: QueryDict) -> Filters:
         smallest=_number(given.get("smallest", "")),
         largest=_number(given.get("largest", "")),
         least=int(_number(given.get("least", "")) or 0),
-        margin=None if (margin := _number(given.get("margin", ""))) is None else int(margin),
+        margin=_margin(given),
         against=against[:MOST_RIVALS],
         sort=given.get("sort", "") or AVERAGE,
         rising=given.get("rising", "") == "1",
         discredited=given.get("discredited", "") == "1",
         excluded=SHOWN if given.get("excluded", "") == SHOWN else "",
+        groups=TAGS if given.get("groups", "") == TAGS else "",
+        group_weights=given.get("group_weights", "").replace("\0", "").strip()[:LONGEST_WEIGHTS],
     )
+
+
+def _margin(given: QueryDict) -> int | None:
+    """Return the margin; the right end of the page's slider, which `margin_off` states, is none."""
+    margin, off = (_number(given.get(name, "")) for name in ("margin", "margin_off"))
+    return None if margin is None or margin == off else int(margin)
 
 
 def _number(written: str) -> float | None:

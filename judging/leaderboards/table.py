@@ -37,6 +37,7 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
+from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
@@ -60,7 +61,7 @@ class UnknownJudge(UserError):
     """There is no judge with this name; the sentence lists the judges."""
 
 
-NO_BOARD = (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, NoStatistic)
+NO_BOARD = (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, UnknownGroup, NoStatistic)
 """The reasons why there is no leaderboard for what was asked."""
 
 
@@ -93,7 +94,8 @@ class Leaderboard:
     `left_out` counts models with too few judged responses, `unusable` the verdicts that could not be used,
     `discredited` those of runs that failed their canary texts, which are excluded unless the filters ask for them;
     `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are mean words by
-    (model's name, column's key), with '' for the mean over columns.
+    (model's name, column's key), with '' for the mean over columns; `weights` are those of the columns where they are
+    groups of tasks, by code.
     """
 
     benchmark: Benchmark
@@ -117,6 +119,7 @@ class Leaderboard:
     people_frame: ScoreFrame | None = None
     wins: Observations | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    weights: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
@@ -141,7 +144,7 @@ class Leaderboard:
 
     @property
     def rule(self) -> PointsRule:
-        return rule_of(self.metric, self.filters)
+        return rule_of(self.metric, self.filters, self.weights)
 
     @property
     def data_hash(self) -> str:
@@ -264,6 +267,7 @@ def _board(
         category.pk: category for category in Category.objects.filter(benchmark=benchmark).select_related("parent")
     }
     names = dict(benchmark.workspace.language_models.values_list("pk", "name"))
+    groups = task_groups(benchmark, filters.group_weights) if filters.groups else None
     observations, column, columns, missing = _narrowed(
         benchmark,
         filters,
@@ -272,7 +276,9 @@ def _board(
         names,
         observations_of(frame, metric, weighting, leaves, margin=filters.margin),
         unusable_of(benchmark, judge, filters.run_experiment, metric, discredited=filters.discredited),
+        groups,
     )
+    shares = groups.among(column).weights if groups else {}
     if not len(observations):
         raise NoVerdicts(f"{judge} has no verdicts for this selection; remove a filter.")
     scored = model_scores(
@@ -280,7 +286,7 @@ def _board(
         category=column,
         points=observations.top,
         under=observations.under,
-        rule=rule_of(metric, filters),
+        rule=rule_of(metric, filters, shares),
         judged=observations.response > 0,
         unscored=missing.cells,
         model_names=names,
@@ -313,7 +319,10 @@ def _board(
         uncounted=uncounted,
         wins=wins,
         words=words,
+        weights=shares,
     )
+    if groups is not None:
+        return board
     if people_of is not None:
         return _beside(board, label_frame(kinds=ABOUT_RESPONSES, study=people_of), leaves)
     if beside_people:
@@ -364,7 +373,8 @@ def _narrowed(
     names: Mapping[int, str],
     observations: Observations,
     unusable: list[Unusable],
-) -> tuple[Observations, Ints, dict[int, str], LeftOut]:
+    groups: TaskGroups | None,
+) -> tuple[Observations, Ints, Mapping[int, str], LeftOut]:
     """Return the observations that the filters keep, the column of each, the columns, and their unusable verdicts."""
     wanted, models = wanted_instructions(benchmark, filters, leaves), wanted_models(benchmark, filters)
     observations = observations.select(kept(observations, wanted, models, filters, names))
@@ -372,6 +382,11 @@ def _narrowed(
     rivals = set(against) if metric.paired and filters.against else None
     if metric.paired and len(filters.against) > 1:
         observations, column = against_itself(observations, observations.opponent, list(against), TIES[metric.name])
+    if groups is not None:
+        observations, column = groups.spread(observations)
+        missing = groups.left_out(unusable, wanted, models, rivals)
+        return observations, column, groups.among(column).columns, missing
+    if metric.paired and len(filters.against) > 1:
         missing = left_out(unusable, lambda _leaf, rival: rival, wanted, models, rivals)
         return observations, column, against, missing
     columns, of_leaf = columns_of(observations, [verdict.leaf for verdict in unusable], leaves, filters)
@@ -381,8 +396,12 @@ def _narrowed(
     return observations.select(inside), column[inside], columns, missing
 
 
-def rule_of(metric: Metric, filters: Filters) -> PointsRule:
-    """Return the metric's rule: leaves of one category are pooled; several baselines count with their mean."""
+def rule_of(metric: Metric, filters: Filters, weights: Mapping[int, float]) -> PointsRule:
+    """Return the metric's rule: leaves of one category are pooled; several baselines, and groups of tasks, count with
+    their mean, which `weights` by column may weight.
+    """
+    if filters.groups:
+        return replace(metric.rule, pooled=False, weights=weights)
     if metric.paired and len(filters.against) > 1:
         return replace(metric.rule, pooled=False)
     return replace(metric.rule, pooled=True) if filters.category else metric.rule
@@ -419,10 +438,11 @@ def _corrected(judge: Observations, column: Ints, people: Observations, rule: Po
 def _words(
     benchmark: Benchmark, observations: Observations, column: Ints, names: Mapping[int, str], columns: Mapping[int, str]
 ) -> dict[tuple[str, str], float]:
-    """Return the mean words of the judged responses, each counted once; under '' the mean over the columns that have
-    any.
+    """Return the mean words of the judged responses, each counted once in a column; under '' the mean over the columns
+    that have any.
     """
-    _, first = np.unique(observations.response, return_index=True)
+    places = np.column_stack([observations.response, column])
+    _, first = np.unique(places, axis=0, return_index=True)
     first = first[observations.response[first] > 0]
     rows = Response.objects.filter(instruction__benchmark=benchmark, words__isnull=False).order_by()
     counts = dict(rows.values_list("pk", "words"))

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext
 
+from annotation.monitoring.exclusion import excluded_in
 from calibration.data.frames import ABOUT_RESPONSES, Bools, ScoreFrame
 from calibration.data.scores import score_frame
 from calibration.models import Fit
+from calibration.reports.cache import SHOWN
 from generation.models import Category
 from judging.leaderboards.check_counts import Output
 from judging.leaderboards.observations import Observations
@@ -169,8 +171,20 @@ def _wildbench_reward(board: Leaderboard, published: Published, printed_of: Mapp
     for column, pk in baselines.items():
         head = gettext("against %(model)s") % {"model": published["baselines"][column]}
         columns.append(Quantity(column, head, rewards[column], 1, few[column], on_axis=asked == {pk}))
-    condition = gettext("The paper's rewards have no length margin. Clear K for a like-for-like comparison.")
-    return Quantities("table_2", columns, () if board.filters.margin is None else (condition,))
+    conditions = []
+    if board.filters.margin is not None:
+        conditions.append(gettext("The paper's rewards have no length margin. Clear K for a like-for-like comparison."))
+    if (
+        board.filters.excluded != SHOWN
+        and excluded_in(task__response_a__instruction__benchmark=board.benchmark).answers
+    ):
+        conditions.append(
+            gettext(
+                "Comparisons of cut or empty responses, which the paper seems to count, are left out here. Show the "
+                "excluded answers for a like-for-like comparison."
+            )
+        )
+    return Quantities("table_2", columns, conditions)
 
 
 def _href(board: Leaderboard, published: Published, printed_of: Mapping[str, str]) -> Quantities | None:
@@ -395,15 +409,22 @@ def _scores(
     board: Leaderboard, observations: Observations, mask: Bools, rule: PointsRule | None = None
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return each model's score over all observations under the mask, by the board's metric, and how many there are."""
+    return scores_over(observations.select(mask), board.model_names, rule or board.metric.rule)
+
+
+def scores_over(
+    observations: Observations, names: Mapping[int, str], rule: PointsRule
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Return each model's score over all observations at once, and how many there are, by the model's name."""
     rows = model_scores(
-        model=observations.model[mask],
-        category=np.zeros(int(mask.sum()), dtype=np.int64),
-        points=observations.top[mask],
-        under=observations.under[mask],
+        model=observations.model,
+        category=np.zeros(len(observations), dtype=np.int64),
+        points=observations.top,
+        under=observations.under,
         unscored={},
-        model_names=board.model_names,
+        model_names=names,
         category_keys={0: "all"},
-        rule=rule or board.metric.rule,
+        rule=rule,
     )
     scores = {row.model: row.average for row in rows if row.average is not None}
     return scores, {row.model: row.categories["all"].n for row in rows}

@@ -137,9 +137,9 @@ def printed_beside(board: Leaderboard) -> PrintedTable | None:
     The tables are of the whole benchmark in its main experiment, so a part of it or another experiment has none.
     """
     published = published_tables(board.benchmark.slug)
-    if published is None or board.filters.narrows or board.filters.run_experiment != MAIN_EXPERIMENT:
+    if published is None or not board.filters.is_of_whole or board.filters.run_experiment != MAIN_EXPERIMENT:
         return None
-    names = _printed_names(published, board.model_names.values())
+    names = printed_names(published, board.model_names.values())
     quantities = quantities_of(board, published, names)
     if quantities is None:
         return None
@@ -169,7 +169,7 @@ def printed_beside(board: Leaderboard) -> PrintedTable | None:
     )
 
 
-def _printed_names(published: Published, models: Iterable[str]) -> dict[str, str]:
+def printed_names(published: Published, models: Iterable[str]) -> dict[str, str]:
     """Return the paper's name of each of our models that it has, by the name there or in the authors' data."""
     tables = [table for key, table in published.items() if key.startswith("table_")]
     known = {

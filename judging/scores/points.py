@@ -30,12 +30,19 @@ STRETCH = 4.0
 class PointsRule:
     """A category's score is (sum of `top` / sum of `under` - zero) x stretch over its entries.
 
-    The overall score is the unweighted mean of the categories', or that of all entries at once where `pooled`.
+    The overall score is the mean of the categories', weighted by `weights` (by category; empty for an unweighted one),
+    or that of all entries at once where `pooled`.
     """
 
     zero: float
     stretch: float
     pooled: bool = False
+    weights: Mapping[int, float] = field(default_factory=dict)
+
+    def shares(self, categories: Sequence[int]) -> FloatArray:
+        """Return the share of each category in the overall score, shape (n,), summing to 1."""
+        weights = np.array([self.weights.get(category, 1.0) for category in categories], dtype=np.float64)
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
 
     def scaled(self, value: FloatArray) -> FloatArray:
         return np.asarray((value - self.zero) * self.stretch, dtype=np.float64)
@@ -150,7 +157,8 @@ def model_scores(
         if len(there) == len(keys) and rule.pooled:
             average = float(rule.scaled(sums[place].sum() / below[place].sum()))
         elif len(there) == len(keys):
-            average = sum(score.score for score in scores.values()) / len(keys)
+            own = np.array([score.score for score in scores.values()])
+            average = float(own @ rule.shares(keys)) if rule.weights else sum(own.tolist()) / len(keys)
         found.append(ModelScores(model_names[pk], scores, missing, average))
     averages = settle_ties(np.array([one.average or 0.0 for one in found]))
     ordered = sorted(
@@ -223,7 +231,8 @@ def average_intervals(
             total = below.reshape(groups).sum(axis=2)
             averages = above.reshape(groups).sum(axis=2) / np.where(total > 0, total, 1.0)
         else:
-            averages = means.reshape(groups).mean(axis=2)
+            parts = means.reshape(groups)
+            averages = parts @ rule.shares(categories.tolist()) if rule.weights else parts.mean(axis=2)
         leads = [(averages[:, [place]] - averages) * rule.stretch for place in ahead]
         return np.concatenate([rule.scaled(np.concatenate([averages, means], axis=1)), *leads], axis=1), usable
 

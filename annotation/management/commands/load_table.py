@@ -27,6 +27,8 @@ from generation.importers.tidy import (
     JUDGEMENT_COLUMNS,
     PREFERENCE_COLUMNS,
     RATING_COLUMNS,
+    SIDES,
+    STRENGTHS,
     Layout,
     read_judgements,
     read_preferences,
@@ -37,6 +39,7 @@ from generation.library.items import Items
 from generation.library.loading import Counts
 from generation.models import MAIN_EXPERIMENT
 
+GRADED_CHOICES = tuple(f"{side}:{strength}" for side in SIDES for strength in STRENGTHS)
 COLUMNS = {"ratings": RATING_COLUMNS, "preferences": PREFERENCE_COLUMNS, "judgements": JUDGEMENT_COLUMNS}
 
 
@@ -84,7 +87,15 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="LABEL=CHOICE",
-            help=f"The meaning of a label in the file: one of {', '.join(CHOICES)}.",
+            help=f"The meaning of a label in the file: one of {', '.join(CHOICES)}, or with a strength A:2 (much better), "
+            "A:1 (slightly better), B:1, B:2.",
+        )
+        add(
+            "--map-first",
+            action="append",
+            default=[],
+            metavar="VALUE=SIDE",
+            help="The meaning of a value in the column of the response shown first: A or B, such as 0=A.",
         )
 
     def _add_rules(self, parser: CommandParser) -> None:
@@ -217,9 +228,10 @@ def _check_scales(ratings: RatingLoader, file: Path) -> None:
 
 
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
+    """Read NAME=VALUE; the name of --map may contain =, as in A=B=tie."""
     pairs = []
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = text.rpartition("=") if option == "map" else text.partition("=")
         if not (equals and name and value):
             raise UserError(f"--{option} {text!r} is not {example}.")
         pairs.append((name.strip(), value.strip()))
@@ -242,8 +254,13 @@ def _layout(options: dict[str, Any]) -> Layout:
     if choices and kind != "preferences":
         raise UserError(f"--map says what the choices of preferences mean; these are {kind}, leave it out.")
     for label, choice in choices.items():
-        if choice not in CHOICES:
-            raise UserError(f"--map {label}={choice}: {choice!r} is none of {', '.join(CHOICES)}.")
+        if choice not in (*CHOICES, *GRADED_CHOICES):
+            known = ", ".join((*CHOICES, *GRADED_CHOICES))
+            raise UserError(f"--map {label}={choice}: {choice!r} is none of {known}.")
+    sides = dict(_pairs(options["map_first"], "map-first", "VALUE=SIDE"))
+    for value, side in sides.items():
+        if side not in SIDES or kind != "preferences":
+            raise UserError(f"--map-first {value}={side}: say A or B, of preferences only.")
     where: dict[str, set[str]] = {}
     for column, value in _pairs(options["where"], "where", "COLUMN=VALUE"):
         where.setdefault(column, set()).add(value)
@@ -254,6 +271,7 @@ def _layout(options: dict[str, Any]) -> Layout:
         judge_prefix=options["judge_prefix"],
         judge_name=options["judge_name"],
         choices=choices,
+        sides=sides,
         where={column: frozenset(values) for column, values in where.items()},
     )
     _check(layout, kind)

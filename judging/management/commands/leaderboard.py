@@ -15,7 +15,7 @@ from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
-from judging.leaderboards.filters import Filters
+from judging.leaderboards.filters import TAGS, Filters
 from judging.leaderboards.reports import board_report
 from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
@@ -54,6 +54,8 @@ def _filters(options: dict[str, Any]) -> Filters:
         excluded=SHOWN if options["excluded"] else "",
         measure=options["measure"] or "",
         against=tuple(options["against"]),
+        groups=TAGS if options["groups"] or options["group_weight"] else "",
+        group_weights=",".join(options["group_weight"]),
         **{name: options[name] for name in CHOICES},
     )
 
@@ -95,6 +97,19 @@ class Command(BaseCommand):
             type=int,
             metavar="K",
             help="For rewards: a slight win by a response longer by more than K characters counts as a tie.",
+        )
+        parser.add_argument(
+            "--groups",
+            action="store_true",
+            help="A task counts in the group of each of its tags; the overall score weights the groups as their benchmark "
+            "does, or all alike.",
+        )
+        parser.add_argument(
+            "--group-weight",
+            action="append",
+            default=[],
+            metavar="GROUP=WEIGHT",
+            help="Weight of a group of tasks, such as coding=1.25; can be repeated. Implies --groups.",
         )
         add_excluded(parser)
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")

@@ -7,11 +7,12 @@ from django.utils.translation import gettext
 
 from calibration.models import Fit
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, LanguageModel
-from judging.leaderboards.filters import Filters
+from judging.leaderboards.filters import TAGS, Filters
 from judging.leaderboards.table import Leaderboard
 from judging.leaderboards.weighting import EQUAL, fit_name, fits_for, most_exact
 from judging.web.leaderboards.messages import metric_messages
 
+LARGEST_MARGIN = 3000
 LANGUAGES = {"en": "English", "zh": "中文", "zh-hans": "中文（简体）"}
 
 
@@ -28,13 +29,19 @@ class Menu:
 
 @dataclass(frozen=True)
 class BoardChoices:
-    """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known."""
+    """`main` is always visible; `filters` are folded unless one is in use; `sizes` if the models' sizes are known.
+
+    `group_weights` are those of the groups of tasks on the board, as its address writes them; `margin_off` is the right
+    end of the slider of length margins, which stands for none.
+    """
 
     main: list[Menu]
     filters: list[Menu]
     sizes: bool
     margin: bool
     filtered: bool
+    group_weights: str = ""
+    margin_off: int = LARGEST_MARGIN + 1
 
 
 def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filters) -> BoardChoices:
@@ -45,6 +52,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
         {str(tag) for row in instructions.exclude(tags=[]).values_list("tags", flat=True) for tag in row or []}
     )
     models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    tops = Category.objects.filter(benchmark=benchmark, parent=None).count()
     families = sorted(set(models.exclude(family="").values_list("family", flat=True)))
     paired = board is not None and board.metric.paired
     main = []
@@ -60,6 +68,9 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
         menus.append(Menu("language", gettext("Language"), [everything, *named], [filters.language]))
     if tags:
         menus.append(Menu("tag", gettext("Tag"), [everything, *_plain(tags)], [filters.tag]))
+    if tags and tops > 1:
+        options = [("", gettext("one category")), (TAGS, gettext("the group of each of its tags"))]
+        menus.append(Menu("groups", gettext("A task counts in"), options, [filters.groups]))
     if len(families) > 1:
         menus.append(Menu("family", gettext("Model family"), [everything, *_plain(families)], [filters.family]))
     if paired:
@@ -78,8 +89,15 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
             or filters.smallest is not None
             or filters.largest is not None
             or filters.margin is not None
+            or filters.groups
         ),
+        margin_off=max(LARGEST_MARGIN, filters.margin or 0) + 1,
+        group_weights=_group_weights(board) if board is not None and filters.groups else filters.group_weights,
     )
+
+
+def _group_weights(board: Leaderboard) -> str:
+    return ",".join(f"{key}={board.weights.get(pk, 1.0):g}" for pk, key in board.categories.items())
 
 
 def _categories(benchmark: Benchmark) -> list[tuple[str, str]]:

@@ -85,7 +85,7 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Return what both pages share; `pair` is None with a `reason` if the two cannot be compared."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
-    filters = replace(read_filters(request.GET), discredited=False)
+    filters = replace(replace(read_filters(request.GET), groups=""), discredited=False)
     known = verdicts_on(benchmark)
     judges, judge = [row.judge for row in known], chosen_judge(known, filters.judge)
     if judge is None:

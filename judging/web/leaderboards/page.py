@@ -26,6 +26,7 @@ from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.table import Leaderboard, discredited_on, leaderboard as compute_board, verdicts_on
+from judging.leaderboards.task_groups import UnknownGroup
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights
 from judging.scores.benchmark_scores import NothingScored, NotOnScale
 from judging.scores.points import NoVerdicts, OnlyDiscredited, WithoutWeight
@@ -127,6 +128,8 @@ def board_or_reason(
         return None, {"reason": reason, "detail": for_reader(error)}
     except UnknownWeights as error:
         return None, {"reason": gettext("There are no such weights."), "detail": for_reader(error)}
+    except UnknownGroup as error:
+        return None, {"reason": gettext("The weights of the groups cannot be read."), "detail": for_reader(error)}
     except (NotOnScale, NothingScored) as error:
         return None, {"reason": off_scale, "detail": for_reader(error)}
     except NoStatistic as error:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.utils.translation import gettext, ngettext
 
 from calibration.figures.charts import Bar, interval_bars
@@ -13,7 +14,8 @@ from generation.models import Category
 from judging.leaderboards.filters import AVERAGE
 from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
-from judging.scores.points import CategoryScore, Interval
+from judging.scores.points import CategoryScore, Interval, ModelScores
+from judging.web.leaderboards.margins import margin_block
 from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks
 from judging.web.leaderboards.sections import (
     completion_block,
@@ -92,7 +94,13 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
     )
     sections = [completion_block(board), position_block(board)]
     if board.ranked:
-        sections = [standings_block(board), *sections, corrected_block(board, messages), words_block(board, names)]
+        sections = [
+            margin_block(board),
+            standings_block(board),
+            *sections,
+            corrected_block(board, messages),
+            words_block(board, names),
+        ]
     return LeaderboardPage(
         title=gettext("Leaderboard"),
         opening=opening(board),
@@ -129,11 +137,20 @@ def _rows(board: Leaderboard) -> list[BoardRow]:
             row.average,
             board.intervals.averages.get(board.pks[row.model]),
             board.words.get((row.model, "")),
-            sum(cell.n for cell in row.categories.values()),
+            _judged(board, row),
             sum(row.unscored.values()),
         )
         for row in board.models
     ]
+
+
+def _judged(board: Leaderboard, row: ModelScores) -> int:
+    """Return the number of judged responses or comparisons; one that is in several groups of tasks counts once."""
+    if not board.filters.groups:
+        return sum(cell.n for cell in row.categories.values())
+    own = board.observations.model == board.pks[row.model]
+    sides = np.column_stack([board.observations.response[own], board.observations.rival[own]])
+    return len(np.unique(sides[sides[:, 0] > 0], axis=0))
 
 
 def _heads(board: Leaderboard, names: dict[str, str], messages: MetricMessages) -> list[Head]:

@@ -306,14 +306,18 @@ def test_skipping_every_row_is_no_load(refused):
             "r.csv line 2: the choice '1' is none of A, B, tie, both_bad; say what it means with --map 1=A, "
             "or say --off-scale unscored.",
         ),
-        ("x,m,n,p0,1", ("--map", "1=left"), "--map 1=left: 'left' is none of A, B, tie, both_bad."),
+        ("x,m,n,p0,1", ("--map", "1=left"), "--map 1=left: 'left' is none of A, B, tie, both_bad, A:1, A:2, B:1, B:2."),
         ("x,m,,p0,A", (), "r.csv line 2: two is empty; every row needs its model_b."),
         (
             "x,m,n,p0,A\ny,n,m,p0,A\nx,n,m,p0,B",
             (),
             "r.csv line 4: p0 has two answers to the same question; remove one of the rows or use --duplicates repeat.",
         ),
-        ("x,m,n,p0,A", ("--column", "first=rater"), "r.csv line 2: rater is 'p0'; say A or B, or the model's name."),
+        (
+            "x,m,n,p0,A",
+            ("--column", "first=rater"),
+            "r.csv line 2: rater is 'p0'; say A or B, or the model's name, or what it means with --map-first p0=A.",
+        ),
     ],
 )
 def test_bad_preferences(refused, row, arguments, message):

@@ -111,7 +111,7 @@ def test_wildbenchs_scores_of_two_models_come_out_as_printed(library, client):
     part = printed_part(page_of(client, "wildbench"))
     assert "2 of 2 scores equal the published ones up to rounding." in part
     assert "WB-Score was checked on the authors" in part
-    assert "The counts of wins and losses" not in part
+    assert "has every verdict behind these rewards" not in part
     assert "arXiv 2406.04770, table 2" in part
     call_command("leaderboard", "wildbench", judge="gpt-4-turbo-2024-04-09", stdout=(out := io.StringIO()))
     assert "2 of 2 scores equal the published table" in " ".join(out.getvalue().split())
@@ -193,7 +193,7 @@ def test_wildbenchs_rewards_by_the_repositorys_counts_differ_and_are_said_to(lib
     assert table.unexplained == 2
     part = printed_part(page_of(client, "wildbench", measure="reward"))
     assert "2 differ for an unknown reason." in part
-    assert "The counts of wins and losses in the authors" in part
+    assert "has every verdict behind these rewards" in part
     assert '<span class="badge" title="This difference is unexplained">differs</span>' in part
 
 

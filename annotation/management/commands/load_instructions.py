@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
+from annotation.importing.instruction_rubrics import InstructionRubrics
+from annotation.rubrics.scales import parse_scale
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, Place, refuse
 from core.tables.rows_left_out import SkippedRows
@@ -18,7 +20,7 @@ from core.terminal import progress_shown
 from generation.importers.instructions import COLUMNS, InstructionLayout, language_code, read_instructions
 from generation.importers.records import InstructionRecord
 from generation.library.imports import recorded
-from generation.library.loading import Counts, Instructions
+from generation.library.loading import Counts, Instructions, batches
 from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
 
 LONGEST_TITLE = 200
@@ -38,7 +40,20 @@ class Command(BaseCommand):
             default=[],
             metavar="NAME=COLUMN",
             help=f"Column of the file for NAME, which is one of {', '.join(COLUMNS)}. The instruction is in prompt, in "
-            "messages (a chat as JSON), or in task, data and requirements, which are joined into one prompt.",
+            "messages (a chat as JSON), or in task, data and requirements, which are joined into one prompt. checklist "
+            "holds an instruction's own questions, as a JSON list or one a line; rubric the key of a rubric.",
+        )
+        add(
+            "--rubric",
+            default="",
+            metavar="KEY",
+            help="Rubric whose criteria each instruction that names none gets as its own.",
+        )
+        add(
+            "--overall",
+            default="",
+            metavar="SCALE",
+            help="Give each instruction's own rubric an overall score on this scale, such as 1:10.",
         )
         add("--language", default="", help="Language of instructions that name none, such as en or zh-hans.")
         add(
@@ -53,7 +68,12 @@ class Command(BaseCommand):
         skipped = SkippedRows()
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         file: Path = options["file"]
-        layout = InstructionLayout(named_columns(options["column"], COLUMNS), language=_language(options))
+        layout = InstructionLayout(
+            named_columns(options["column"], COLUMNS),
+            language=_language(options),
+            rubric=options["rubric"],
+            overall=_overall(options),
+        )
         slug = checked_slug(options["benchmark"])
         if len(options["title"]) > LONGEST_TITLE:
             raise CommandError(f"--title is too long; keep it to {LONGEST_TITLE} characters.")
@@ -65,12 +85,15 @@ class Command(BaseCommand):
             ):
                 workspace = workspace_for_load(options["workspace"])
                 loader = Instructions(benchmark_to_fill(workspace, slug, title=options["title"]), compare=True)
-                records = _counted(read_instructions(file, layout, on_bad), progress)
-                counts = loader.load(records)
+                own = InstructionRubrics(loader.benchmark)
+                counts = rubrics = Counts()
+                for batch in batches(_counted(read_instructions(file, layout, on_bad), progress)):
+                    counts += loader.load(batch)
+                    rubrics += own.load(batch, on_bad)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
                     raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
-                recording.store(workspace, slug, counts)
-                if counts.changed:
+                recording.store(workspace, slug, counts + rubrics)
+                if counts.changed or rubrics.changed:
                     Event.objects.create(
                         workspace=workspace,
                         verb="loaded instructions",
@@ -81,6 +104,8 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
+        if rubrics != Counts():
+            self.stdout.write(f"Rubrics of single instructions: {rubrics}.")
         if loader.differing:
             self.stderr.write(kept_otherwise(loader.differing))
         report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())
@@ -93,6 +118,16 @@ def _language(options: dict[str, Any]) -> str:
         return language_code(Place("--language", 0), options["language"])
     except UserError as error:
         raise CommandError(str(error)) from error
+
+
+def _overall(options: dict[str, Any]) -> str:
+    """The scale as given, once it has been read. Raises CommandError."""
+    try:
+        if options["overall"]:
+            parse_scale(options["overall"])
+    except UserError as error:
+        raise CommandError(str(error)) from error
+    return str(options["overall"])
 
 
 def _counted(records: Iterator[InstructionRecord], progress: Callable[[int], None]) -> Iterator[InstructionRecord]:

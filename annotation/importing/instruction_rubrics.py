@@ -1,0 +1,113 @@
+"""Store the rubric that an instruction has of its own: its checklist, the criteria of a named rubric, an overall score."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+
+from annotation.models import Criterion, Rubric
+from annotation.rubrics.library import CRITERION_FIELDS, keep_rubric, scale_fields
+from annotation.rubrics.scales import parse_scale
+from core.tables.bad_rows import OnBadRow
+from generation.importers.records import InstructionRecord
+from generation.library.loading import Counts
+from generation.models import Benchmark, Instruction
+
+SCALES = settings.BASE_DIR / "fixtures" / "rubrics" / "hellobench.json"
+"""Has the scale on which the items of a checklist are answered."""
+OVERALL = "score"
+OVERALL_QUESTIONS = {
+    "en": "All things considered, how good is this response?",
+    "zh-hans": "综合各方面，这篇回答有多好？",
+}
+LONGEST_KEY = 150
+
+
+class InstructionRubrics:
+    """Rubrics of single instructions of a benchmark, stored once; a changed one becomes a new version."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark
+        self._fulfilment = scale_fields(json.loads(SCALES.read_text(encoding="utf-8"))["scales"]["fulfilment"])
+        self._named: dict[str, list[dict[str, Any]] | None] = {}
+
+    def load(self, records: Iterable[InstructionRecord], on_bad: OnBadRow) -> Counts:
+        """Store the rubrics of instructions that are stored already; those without one are passed over.
+
+        Hands a row with an unknown rubric or scale to `on_bad`.
+        """
+        wanted = [record for record in records if record.checklist or record.rubric or record.overall]
+        pks = dict(
+            Instruction.objects.filter(
+                benchmark=self.benchmark, external_id__in={record.external_id for record in wanted}
+            ).values_list("external_id", "pk")
+        )
+        counts = Counts()
+        for record in wanted:
+            if record.external_id not in pks:
+                continue
+            criteria = self._criteria(record, on_bad)
+            if criteria:
+                counts += self._keep(record, pks[record.external_id], criteria)
+        return counts
+
+    def _keep(self, record: InstructionRecord, instruction: int, criteria: list[dict[str, Any]]) -> Counts:
+        # Named by the instruction's key, since names that files use may be longer than a rubric's.
+        key = f"{self.benchmark.slug}-own-{instruction}"[:LONGEST_KEY]
+        kept = keep_rubric(
+            self.benchmark.workspace, self.benchmark, None, key=key, names={"en": record.external_id}, criteria=criteria
+        )
+        if kept.created:
+            Rubric.objects.filter(workspace=self.benchmark.workspace, key=key).update(instruction=instruction)
+        return kept
+
+    def _criteria(self, record: InstructionRecord, on_bad: OnBadRow) -> list[dict[str, Any]]:
+        """The checklist's items, then the named rubric's criteria, then the overall score; none where a part is bad."""
+        criteria: list[dict[str, Any]] = [
+            {
+                **self._fulfilment,
+                "key": f"item{position}",
+                "role": Criterion.Role.ITEM.value,
+                "may_not_apply": False,
+                "questions": {"en": question},
+            }
+            for position, question in enumerate(record.checklist)
+        ]
+        if record.rubric:
+            named = self._criteria_of(record.rubric)
+            if named is None:
+                known = "create it first, or load the library with load_library"
+                on_bad(record.place.bad(f"there is no rubric {record.rubric[:50]!r}", known))
+                return []
+            taken = {one["key"] for one in criteria}
+            criteria += [one for one in named if one["key"] not in taken]
+        if record.overall and not any(one["role"] == Criterion.Role.OVERALL for one in criteria):
+            criteria.append(
+                {
+                    **parse_scale(record.overall).as_fields(),
+                    "anchors": [],
+                    "key": OVERALL,
+                    "role": Criterion.Role.OVERALL.value,
+                    "may_not_apply": False,
+                    "questions": OVERALL_QUESTIONS,
+                }
+            )
+        return [{**one, "position": position} for position, one in enumerate(criteria)]
+
+    def _criteria_of(self, key: str) -> list[dict[str, Any]] | None:
+        """The criteria of the newest version of a rubric, by its whole key or without the benchmark's name before it."""
+        if key not in self._named:
+            rubrics = Rubric.objects.filter(workspace=self.benchmark.workspace, study=None)
+            found = None
+            for name in (f"{self.benchmark.slug}-{key}", key):
+                found = found or rubrics.filter(key=name).order_by("-version").first()
+            self._named[key] = (
+                None
+                if found is None
+                else [
+                    {name: getattr(one, name) for name in CRITERION_FIELDS}
+                    for one in found.criteria.order_by("position")
+                ]
+            )
+        return self._named[key]
