@@ -119,6 +119,7 @@ OF_BENCHMARKS = {
     "judging:compare_models",
     "judging:compare_item",
     "judging:judge_benchmark",
+    "judging:paper_tables",
     "judging:text_page",
 }
 OF_WORKSPACES = {
