@@ -46,7 +46,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Layout:
+class LaidTable:
     """Rows and columns in the paper's order; a place where the paper printed nothing is None."""
 
     heads: Sequence[str]
@@ -71,7 +71,7 @@ def status_words(status: Status) -> str:
     }[status]
 
 
-def laid_out(found: ComputedTable) -> Layout:
+def laid_out(found: ComputedTable) -> LaidTable:
     """Lay the cells out as the paper does. Of two cells in one place, which no paper has, the first stands."""
     heads = list(dict.fromkeys(words_of(cell.column) for cell in found.cells))
     rows = list(dict.fromkeys(words_of(cell.row) for cell in found.cells))
@@ -82,7 +82,7 @@ def laid_out(found: ComputedTable) -> Layout:
         reason = words_of(cell.reason)
         note = numbers.get((cell.status, reason))
         places.setdefault((words_of(cell.row), words_of(cell.column)), _laid(cell, reason, note))
-    return Layout(
+    return LaidTable(
         heads,
         [(row, [places.get((row, head)) for head in heads]) for row in rows],
         [Reason(numbers[status, words], status_words(status), words, n) for (status, words), n in reasons.items()],

@@ -23,7 +23,7 @@ from calibration.web.table_files import TABLE_FORMATS, as_csv, as_latex, as_mark
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, shown_tables
-from judging.published.layout import Layout, cell_list, laid_out, status_words, table_name, title_of, words_of
+from judging.published.layout import LaidTable, cell_list, laid_out, status_words, table_name, title_of, words_of
 from judging.published.paper_table import Status
 from judging.published.registry import UnknownPaperTable, table_key, tables_of
 
@@ -103,7 +103,7 @@ def _one(found: ComputedTable) -> dict[str, Any]:
     }
 
 
-def _rows(layout: Layout) -> list[dict[str, Any]]:
+def _rows(layout: LaidTable) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
