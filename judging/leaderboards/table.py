@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
+from judging.leaderboards.ranked_models import Unranked, unranked_models
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
@@ -71,9 +72,16 @@ class CellJson(TypedDict):
 
 
 class ModelJson(TypedDict):
+    """`not_ranked` only where the model is listed without a rank, with the reason (see Unranked)."""
+
     model: str
     categories: dict[str, CellJson]
     average: float | None
+    not_ranked: NotRequired[str]
+
+
+class _NotRanked(TypedDict, total=False):
+    not_ranked: str
 
 
 class BoardJson(TypedDict, total=False):
@@ -93,7 +101,8 @@ class Leaderboard:
     `left_out` counts models with too few judged responses, `unusable` the verdicts that could not be used,
     `discredited` those of runs that failed their canary texts, which are excluded unless the filters ask for them;
     `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are mean words by
-    (model's name, column's key), with '' for the mean over columns.
+    (model's name, column's key), with '' for the mean over columns. `unranked` are the models that are listed and not
+    ranked, by name, because they were judged on too few instructions; they come last and never lead.
     """
 
     benchmark: Benchmark
@@ -117,11 +126,12 @@ class Leaderboard:
     people_frame: ScoreFrame | None = None
     wins: Observations | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    unranked: Mapping[str, Unranked] = field(default_factory=dict)
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
-        """By the model's pk and the column's code; leads are those of the best model on the board."""
-        known = [row for row in self.models if row.average is not None]
+        """By the model's pk and the column's code; leads are those of the best ranked model on the board."""
+        known = [row for row in self.models if row.average is not None and row.model not in self.unranked]
         first = descending(np.array([row.average for row in known], dtype=np.float64))[:1]
         best = known[int(first[0])] if first.size else None
         return average_intervals(
@@ -177,12 +187,18 @@ class Leaderboard:
                     for key, cell in row.categories.items()
                 },
                 "average": row.average,
+                **self._not_ranked(row),
             }
             for row in self.models
         ]
         if self.discredited:
             return {"ranked": self.ranked, "discredited_verdicts": self.discredited, "models": models}
         return {"models": models}
+
+    def _not_ranked(self, row: ModelScores) -> _NotRanked:
+        """Only models that would be ranked otherwise are said not to be."""
+        why = self.unranked.get(row.model) if row.average is not None else None
+        return {"not_ranked": why.value} if why else {}
 
 
 def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
@@ -288,6 +304,7 @@ def _board(
     )
     enough = [row for row in scored if sum(cell.n for cell in row.categories.values()) >= filters.least]
     words = _words(benchmark, observations, column, names, columns)
+    unranked = unranked_models(observations, names)
     outputs, uncounted = _outputs(frame, observations, filters) if metric.name == FULFILLED else ((), Uncounted())
     wins = None
     if metric.paired and beside_people:
@@ -301,7 +318,7 @@ def _board(
         metrics=metrics,
         filters=filters,
         categories=columns,
-        models=_sorted(enough, filters, words, columns),
+        models=_sorted(enough, filters, words, columns, unranked),
         frame=frame,
         observations=observations,
         column=column,
@@ -313,6 +330,7 @@ def _board(
         uncounted=uncounted,
         wins=wins,
         words=words,
+        unranked=unranked,
     )
     if people_of is not None:
         return _beside(board, label_frame(kinds=ABOUT_RESPONSES, study=people_of), leaves)
@@ -438,9 +456,13 @@ def _words(
 
 
 def _sorted(
-    models: Sequence[ModelScores], filters: Filters, words: Mapping[tuple[str, str], float], columns: Mapping[int, str]
+    models: Sequence[ModelScores],
+    filters: Filters,
+    words: Mapping[tuple[str, str], float],
+    columns: Mapping[int, str],
+    unranked: Mapping[str, Unranked],
 ) -> tuple[ModelScores, ...]:
-    """Sort as the filters ask; models without such a value come last."""
+    """Sort as the filters ask; models without such a value come last, and before them, by score, unranked ones."""
     if filters.sort == MODEL:
         return tuple(sorted(models, key=lambda row: row.model.lower(), reverse=filters.rising))
 
@@ -454,5 +476,9 @@ def _sorted(
     sign = 1 if filters.rising else -1
     values = [value(row) for row in models]
     settled = settle_ties(np.array([sign * (score or 0.0) for score in values])).tolist()
-    ordered = sorted(zip(values, settled, models, strict=True), key=lambda row: (row[0] is None, row[1], row[2].model))
+    by_score = filters.sort != WORDS
+    ordered = sorted(
+        zip(values, settled, models, strict=True),
+        key=lambda row: (row[0] is None, by_score and row[2].model in unranked, row[1], row[2].model),
+    )
     return tuple(model for _value, _settled, model in ordered)
