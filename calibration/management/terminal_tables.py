@@ -42,7 +42,7 @@ def _parts(lines: Sequence[Sequence[str]], width: int) -> list[list[int]]:
 
 
 def _part(lines: Sequence[Sequence[str]], places: Sequence[int], numeric: Sequence[bool], title: str) -> TerminalTable:
-    found = TerminalTable(title=title or None)
+    found = TerminalTable(title=_plain(title) or None)
     for place in (0, *places):
         found.add_column(_plain(lines[0][place]), justify="right" if numeric[place] else "left")
     for line in lines[1:]:

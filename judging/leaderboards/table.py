@@ -13,20 +13,11 @@ from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from calibration.reports.cache import SHOWN
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.ties import descending, settle_ties
+from calibration.statistics.ties import descending
 from core.errors import UserError
 from generation.models import Benchmark, Category, Response
 from judging.leaderboards.check_counts import Output, Uncounted, counted
-from judging.leaderboards.filters import (
-    MODEL,
-    WORDS,
-    Filters,
-    columns_of,
-    kept,
-    mapped,
-    wanted_instructions,
-    wanted_models,
-)
+from judging.leaderboards.filters import Filters, columns_of, kept, mapped, wanted_instructions, wanted_models
 from judging.leaderboards.observations import (
     LeftOut,
     Observations,
@@ -37,7 +28,7 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
-from judging.leaderboards.ranked_models import Unranked, unranked_models
+from judging.leaderboards.ranked_models import Unranked, in_order, unranked_models
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
@@ -95,14 +86,14 @@ class BoardJson(TypedDict, total=False):
 @dataclass(frozen=True)
 class Leaderboard:
     """`models` best first, or as the filters sort; `categories` are the columns' keys by code, in the benchmark's order.
+    `unranked` are the models that are listed without a rank, by name, because they were judged on too few instructions.
 
     `observations` are the judged responses behind the scores, computed from `frame`, and `column` (n,) the column of
     each; `people` and `people_frame` are the same for people's scores; `wins` the comparisons between all models;
     `left_out` counts models with too few judged responses, `unusable` the verdicts that could not be used,
     `discredited` those of runs that failed their canary texts, which are excluded unless the filters ask for them;
     `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are mean words by
-    (model's name, column's key), with '' for the mean over columns. `unranked` are the models that are listed and not
-    ranked, by name, because they were judged on too few instructions; they come last and never lead.
+    (model's name, column's key), with '' for the mean over columns.
     """
 
     benchmark: Benchmark
@@ -117,6 +108,7 @@ class Leaderboard:
     observations: Observations
     column: Ints
     model_names: Mapping[int, str]
+    unranked: Mapping[str, Unranked] = field(default_factory=dict)
     left_out: int = 0
     unusable: int = 0
     discredited: int = 0
@@ -126,7 +118,6 @@ class Leaderboard:
     people_frame: ScoreFrame | None = None
     wins: Observations | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    unranked: Mapping[str, Unranked] = field(default_factory=dict)
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
@@ -302,9 +293,9 @@ def _board(
         model_names=names,
         category_keys=columns,
     )
+    unranked = unranked_models(observations, names)
     enough = [row for row in scored if sum(cell.n for cell in row.categories.values()) >= filters.least]
     words = _words(benchmark, observations, column, names, columns)
-    unranked = unranked_models(observations, names)
     outputs, uncounted = _outputs(frame, observations, filters) if metric.name == FULFILLED else ((), Uncounted())
     wins = None
     if metric.paired and beside_people:
@@ -318,11 +309,12 @@ def _board(
         metrics=metrics,
         filters=filters,
         categories=columns,
-        models=_sorted(enough, filters, words, columns, unranked),
+        models=in_order(enough, filters, words, columns, unranked),
         frame=frame,
         observations=observations,
         column=column,
         model_names=names,
+        unranked=unranked,
         left_out=len(scored) - len(enough),
         unusable=missing.verdicts,
         discredited=discredited,
@@ -330,7 +322,6 @@ def _board(
         uncounted=uncounted,
         wins=wins,
         words=words,
-        unranked=unranked,
     )
     if people_of is not None:
         return _beside(board, label_frame(kinds=ABOUT_RESPONSES, study=people_of), leaves)
@@ -453,32 +444,3 @@ def _words(
     for name in {name for name, _ in known}:
         means[name, ""] = float(np.mean([mean for (other, _), mean in means.items() if other == name]))
     return means
-
-
-def _sorted(
-    models: Sequence[ModelScores],
-    filters: Filters,
-    words: Mapping[tuple[str, str], float],
-    columns: Mapping[int, str],
-    unranked: Mapping[str, Unranked],
-) -> tuple[ModelScores, ...]:
-    """Sort as the filters ask; models without such a value come last, and before them, by score, unranked ones."""
-    if filters.sort == MODEL:
-        return tuple(sorted(models, key=lambda row: row.model.lower(), reverse=filters.rising))
-
-    def value(row: ModelScores) -> float | None:
-        if filters.sort == WORDS:
-            return words.get((row.model, ""))
-        if filters.sort in row.categories:
-            return row.categories[filters.sort].score
-        return row.average if filters.sort not in columns.values() else None
-
-    sign = 1 if filters.rising else -1
-    values = [value(row) for row in models]
-    settled = settle_ties(np.array([sign * (score or 0.0) for score in values])).tolist()
-    by_score = filters.sort != WORDS
-    ordered = sorted(
-        zip(values, settled, models, strict=True),
-        key=lambda row: (row[0] is None, by_score and row[2].model in unranked, row[1], row[2].model),
-    )
-    return tuple(model for _value, _settled, model in ordered)
