@@ -4,7 +4,7 @@ from calibration.web.serving import result_view
 from judging.web import archive
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
-from judging.web.leaderboards import model_pair, page as leaderboard_page, paper_tables, text_statistics
+from judging.web.leaderboards import model_pair, page as leaderboard_page, paper_tables, rankings, text_statistics
 from judging.web.monitoring import pages as monitor_pages
 from judging.web.runs import pages as run_pages, start
 
@@ -39,6 +39,7 @@ urlpatterns = [
     # /leaderboards/
     path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),
     path("<leaderboard:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
+    path("<leaderboard:slug>/rankings/", rankings.rankings_beside, name="rankings_beside"),
     path("<leaderboard:slug>/compare/", model_pair.compare_models, name="compare_models"),
     path("<leaderboard:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]
