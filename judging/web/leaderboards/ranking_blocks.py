@@ -70,7 +70,7 @@ def _p(p: float | None) -> str:
 
 def _kind(one: RankCoefficient) -> str:
     return {
-        "fisher95": gettext("95 % interval"),
+        "fisher95": gettext("95 %% interval") % {},
         "leave_one_out_range": gettext("range over leaving one model out"),
         "none": gettext("not stated"),
     }[one.kind]
