@@ -71,10 +71,10 @@ def rank_correlations(x: FloatArray, y: FloatArray) -> RankCorrelations:
         if np.ptp(values) == 0:
             raise ConstantScores(what, float(values[0]))
     exact = _exact_p(a, b) if EXACT_FROM <= a.size < FISHER_FROM else (None, None, None)
-    found = [
+    pearson, spearman, kendall = (
         _coefficient(statistic, variance, a, b, p) for (statistic, variance), p in zip(STATISTICS, exact, strict=True)
-    ]
-    return RankCorrelations(*found, n=int(a.size))
+    )
+    return RankCorrelations(pearson, spearman, kendall, n=int(a.size))
 
 
 def best_of(scores: FloatArray, n: int) -> IntArray:
@@ -83,7 +83,7 @@ def best_of(scores: FloatArray, n: int) -> IntArray:
     if n >= ordered.size:
         return ordered
     settled = settle_ties(np.asarray(scores, dtype=np.float64))
-    return ordered[settled[ordered] >= settled[ordered[n - 1]]]
+    return np.asarray(ordered[settled[ordered] >= settled[ordered[n - 1]]], dtype=np.int64)
 
 
 def _pearson(x: FloatArray, y: FloatArray) -> float:
