@@ -134,12 +134,12 @@ def words_of(text: str) -> str:
 
 
 def table_name(table: PaperTable) -> str:
-    """'Table 3' or 'Figure 3'."""
+    """'Table 3', 'Figure 3' or 'Section 4.3'."""
     kind, _, number = table.number.rpartition(" ")
-    kind = kind.casefold()
-    if kind == "figure":
-        return gettext("Figure %(number)s") % {"number": number}
-    return gettext("Table %(number)s") % {"number": table.number if kind else number}
+    names = {"figure": gettext("Figure %(number)s"), "section": gettext("Section %(number)s")}
+    if kind.casefold() in names:
+        return names[kind.casefold()] % {"number": number}
+    return gettext("Table %(number)s") % {"number": table.number}
 
 
 def title_of(table: PaperTable) -> str:

@@ -1,5 +1,6 @@
 """Every table of a paper that can be computed again here, by benchmark: what the command and its page list."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -56,10 +57,10 @@ def table_numbered(benchmark: str, number: str) -> PaperTable:
 
 
 def table_key(number: str) -> str:
-    """Return a table's number as it stands in addresses and names of files: "3", "figure-3"."""
-    plain = "-".join(number.casefold().replace("_", " ").replace("-", " ").replace(".", ". ").split())
-    plain = plain.replace("fig.-", "figure-").replace("fig-", "figure-")
-    return plain.removeprefix("table-").removeprefix("tab.-")
+    """Return a table's number as it stands in addresses: "3", "figure-3", "section-4.3"."""
+    plain = re.sub(r"[\s_-]+", "-", number.casefold().strip())
+    plain = re.sub(r"^fig(ure)?\.?-?(?=\d)", "figure-", plain)
+    return re.sub(r"^tab(le)?\.?-?(?=\w)", "", plain)
 
 
 def _numbers(tables: Sequence[PaperTable]) -> str:

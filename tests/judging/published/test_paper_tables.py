@@ -17,6 +17,7 @@ from core.models import RequestedTask
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 from judging.published import registry
 from judging.published.computed_tables import KIND, TASK, compute_table
+from judging.published.layout import table_name
 from judging.published.paper_table import PaperTable, Status, compared
 from judging.published.registry import table_key
 from judging.tasks import build_paper_table
@@ -152,7 +153,13 @@ def test_what_is_not_there_is_said_in_a_sentence(workspace, asked, why):
 @pytest.mark.parametrize("written", ["figure 3", "Figure 3", "figure-3", "fig. 3", "Fig.3", "figure_3"])
 def test_a_number_is_known_however_it_is_written(written):
     assert table_key(written) == "figure-3"
-    assert table_key("Table 3") == table_key("3") == "3"
+    assert table_key("Table 3") == table_key("3") == table_key("tab. 3") == "3"
+    assert table_key("Section 4.3") == "section-4.3" and table_key("table B2") == "b2"
+
+
+def test_tables_figures_and_sections_are_called_by_their_kind():
+    numbers = ("3", "figure 3", "section 4.3", "B2")
+    assert [table_name(table(one)) for one in numbers] == ["Table 3", "Figure 3", "Section 4.3", "Table B2"]
 
 
 def test_a_computed_table_is_stored_once_and_survives_pruning(workspace, tables):
