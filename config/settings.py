@@ -174,6 +174,7 @@ CELERY_TASK_ROUTES = {
     "calibration.build_report": {"queue": REPORTS},
     "calibration.fit_study": {"queue": REPORTS},
     "judging.build_report": {"queue": REPORTS},
+    "judging.build_paper_table": {"queue": REPORTS},
     "judging.compare": {"queue": REPORTS},
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},

@@ -5,6 +5,7 @@ from contextlib import suppress
 from celery import shared_task
 from django.utils import timezone
 
+from accounts.models import Workspace
 from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.report_store.refreshes import computing
@@ -16,6 +17,8 @@ from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import WatchRefused, due, start_due
 from judging.monitoring.readings import look_at, unlooked
+from judging.published.computed_tables import TASK as PAPER_TABLE, build_table
+from judging.published.registry import UnknownPaperTable, table_numbered
 from judging.report_kinds import report_kind
 from judging.runs.life_cycle import JUDGING
 from judging.runs.worker import work_on
@@ -68,3 +71,12 @@ def compare(study_id: int, shown: bool = False) -> None:
 def build_report(study_id: int, kind: str, asked: dict[str, object]) -> None:
     """Compute a report of any kind, those of judging included, into the cache, from which its page reads it."""
     refresh_report(study_id, report_kind(kind), asked)
+
+
+@shared_task(name=PAPER_TABLE)  # type: ignore[untyped-decorator]
+def build_paper_table(workspace_id: int, benchmark: str, number: str) -> None:
+    """Compute a paper's table again from what the workspace holds, for its page to show."""
+    workspace = Workspace.objects.filter(pk=workspace_id).first()
+    with suppress(UnknownPaperTable):
+        if workspace is not None:
+            build_table(workspace, table_numbered(benchmark, number))

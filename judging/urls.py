@@ -4,7 +4,7 @@ from calibration.web.serving import result_view
 from judging.web import archive
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
-from judging.web.leaderboards import model_pair, page as leaderboard_page, text_statistics
+from judging.web.leaderboards import model_pair, page as leaderboard_page, paper_tables, rankings, text_statistics
 from judging.web.monitoring import pages as monitor_pages
 from judging.web.runs import pages as run_pages, start
 
@@ -17,6 +17,7 @@ urlpatterns = [
     # /w/<workspace>/library/benchmarks/<slug>/
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
     path("<benchmark:slug>/texts/", text_statistics.text_page, name="text_page"),
+    path("<benchmark:slug>/tables/", paper_tables.paper_tables, name="paper_tables"),
     # /runs/
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
@@ -39,6 +40,7 @@ urlpatterns = [
     # /leaderboards/
     path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),
     path("<leaderboard:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
+    path("<leaderboard:slug>/rankings/", rankings.rankings_beside, name="rankings_beside"),
     path("<leaderboard:slug>/compare/", model_pair.compare_models, name="compare_models"),
     path("<leaderboard:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]

@@ -47,6 +47,7 @@ def _of_other_shapes() -> QuerySet[Report]:
 
 
 def _beyond(more: list[Any], kept: int) -> QuerySet[Report]:
-    """Select what stands beyond the newest `kept` reports of each study, kind and what `more` names."""
-    place = Window(RowNumber(), partition_by=[F("study"), F("kind"), *more], order_by=F("pk").desc())
+    """Select what stands beyond the newest `kept` reports of each workspace, study, kind and what `more` names."""
+    same = [F("workspace"), F("study"), F("kind"), *more]
+    place = Window(RowNumber(), partition_by=same, order_by=F("pk").desc())
     return Report.objects.annotate(place=place).filter(place__gt=kept).order_by("pk")

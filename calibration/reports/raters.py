@@ -16,7 +16,7 @@ import numpy as np
 
 from annotation.models import Rater, Study
 from calibration.data.circumstances import Circumstances, circumstances
-from calibration.data.frames import EVERY_KIND, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, Bools, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
@@ -44,7 +44,7 @@ from calibration.statistics.raters.reliability import (
     summarise_groups,
 )
 from calibration.statistics.raters.repeats import Consistency, RepeatRate, consistency, pair_consistency, repeat_kappa
-from calibration.statistics.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers
+from calibration.statistics.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers, TwoValuedLabels
 from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.shares import ShareInterval
 
@@ -253,6 +253,7 @@ RATERS: ReportKind[Raters] = register(ReportKind("raters", _compute, slow_from=4
 
 def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
     """Compute LLMEval's accuracy of people; judges are also compared with people's means but enter no total."""
+    first = first.select(_has_spread(first))
     of_people = _within_sigma(first.select(~first.is_judge))
     found = _within_sigma(first)
     known = {pk: rate for pk, rate in found.raters.items() if pk not in who.slots}
@@ -270,6 +271,20 @@ def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
         alone=of_people.alone,
         no_mean=found.no_mean,
     )
+
+
+def _has_spread(first: ScoreFrame) -> Bools:
+    """Mark the scores (n,) of criteria to which people gave three different values or more. Raises TwoValuedLabels.
+
+    Of two values the rarer is nearly always farther than one sigma from the mean, whoever is right.
+    """
+    people = first.select(~first.is_judge)
+    pairs = np.unique(np.column_stack([people.criterion.astype(np.float64), people.value]), axis=0)
+    criteria, values = np.unique(pairs[:, 0], return_counts=True)
+    kept = criteria[values > 2].astype(np.int64)
+    if len(criteria) and not len(kept):
+        raise TwoValuedLabels("Every criterion has two values only; sigma says nothing about such labels.")
+    return np.isin(first.criterion, kept)
 
 
 def _within_sigma(first: ScoreFrame) -> Accuracy:

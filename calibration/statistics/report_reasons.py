@@ -51,6 +51,10 @@ class TooFewAnswers(NoStatistic):
     """No rater has given enough answers for a rate of their own."""
 
 
+class TwoValuedLabels(NoStatistic):
+    """Only two values were given to every criterion, so distances in standard deviations say nothing."""
+
+
 class NeverRepeated(NoStatistic):
     """No rater was given the same task twice."""
 

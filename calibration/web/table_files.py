@@ -1,4 +1,4 @@
-"""The files of a result page: tables as CSV, JSON and LaTeX, and the whole page as JSON."""
+"""The files of a result page: tables as CSV, JSON and LaTeX, the whole page as JSON, and tables as Markdown."""
 
 import io
 import json
@@ -51,6 +51,18 @@ def as_json(table: Table) -> str:
     return _dumped(_table_values(table))
 
 
+def as_markdown(table: Table) -> str:
+    """Return every row as a table of GitHub's Markdown, with the columns and digits that the page shows."""
+    columns, places = table.shown_columns, table.shown_places
+    lines = [_markdown_row([column.label for column in columns])]
+    lines.append(_markdown_row(["---" if column.digits is None else "---:" for column in columns]))
+    lines += [
+        _markdown_row([column.shown(row[place]) for place, column in zip(places, columns, strict=True)])
+        for row in table.rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
 TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {"csv": as_csv, "json": as_json, "tex": as_latex}
 
 
@@ -92,6 +104,11 @@ def _json_value(value: Any) -> Any:
 
 def _dumped(values: Any) -> str:
     return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _markdown_row(cells: list[str]) -> str:
+    plain = [" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(plain)} |"
 
 
 def _latex_row(cells: list[str]) -> str:

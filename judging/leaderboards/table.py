@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -13,20 +13,11 @@ from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from calibration.reports.cache import SHOWN
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.ties import descending, settle_ties
+from calibration.statistics.ties import descending
 from core.errors import UserError
 from generation.models import Benchmark, Category, Response
 from judging.leaderboards.check_counts import Output, Uncounted, counted
-from judging.leaderboards.filters import (
-    MODEL,
-    WORDS,
-    Filters,
-    columns_of,
-    kept,
-    mapped,
-    wanted_instructions,
-    wanted_models,
-)
+from judging.leaderboards.filters import Filters, columns_of, kept, mapped, wanted_instructions, wanted_models
 from judging.leaderboards.observations import (
     LeftOut,
     Observations,
@@ -37,6 +28,7 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
+from judging.leaderboards.ranked_models import Unranked, in_order, unranked_models
 from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
@@ -72,9 +64,16 @@ class CellJson(TypedDict):
 
 
 class ModelJson(TypedDict):
+    """`not_ranked` only where the model is listed without a rank, with the reason (see Unranked)."""
+
     model: str
     categories: dict[str, CellJson]
     average: float | None
+    not_ranked: NotRequired[str]
+
+
+class _NotRanked(TypedDict, total=False):
+    not_ranked: str
 
 
 class BoardJson(TypedDict, total=False):
@@ -88,6 +87,7 @@ class BoardJson(TypedDict, total=False):
 @dataclass(frozen=True)
 class Leaderboard:
     """`models` best first, or as the filters sort; `categories` are the columns' keys by code, in the benchmark's order.
+    `unranked` are the models that are listed without a rank, by name, because they were judged on too few instructions.
 
     `observations` are the judged responses behind the scores, computed from `frame`, and `column` (n,) the column of
     each; `people` and `people_frame` are the same for people's scores; `wins` the comparisons between all models;
@@ -110,6 +110,7 @@ class Leaderboard:
     observations: Observations
     column: Ints
     model_names: Mapping[int, str]
+    unranked: Mapping[str, Unranked] = field(default_factory=dict)
     left_out: int = 0
     unusable: int = 0
     discredited: int = 0
@@ -123,8 +124,8 @@ class Leaderboard:
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
-        """By the model's pk and the column's code; leads are those of the best model on the board."""
-        known = [row for row in self.models if row.average is not None]
+        """By the model's pk and the column's code; leads are those of the best ranked model on the board."""
+        known = [row for row in self.models if row.average is not None and row.model not in self.unranked]
         first = descending(np.array([row.average for row in known], dtype=np.float64))[:1]
         best = known[int(first[0])] if first.size else None
         return average_intervals(
@@ -180,12 +181,18 @@ class Leaderboard:
                     for key, cell in row.categories.items()
                 },
                 "average": row.average,
+                **self._not_ranked(row),
             }
             for row in self.models
         ]
         if self.discredited:
             return {"ranked": self.ranked, "discredited_verdicts": self.discredited, "models": models}
         return {"models": models}
+
+    def _not_ranked(self, row: ModelScores) -> _NotRanked:
+        """Only models that would be ranked otherwise are said not to be."""
+        why = self.unranked.get(row.model) if row.average is not None else None
+        return {"not_ranked": why.value} if why else {}
 
 
 def verdicts_on(benchmark: Benchmark) -> list[JudgesVerdicts]:
@@ -292,6 +299,7 @@ def _board(
         model_names=names,
         category_keys=columns,
     )
+    unranked = unranked_models(observations, names)
     enough = [row for row in scored if sum(cell.n for cell in row.categories.values()) >= filters.least]
     words = _words(benchmark, observations, column, names, columns)
     outputs, uncounted = _outputs(frame, observations, filters) if metric.name == FULFILLED else ((), Uncounted())
@@ -307,11 +315,12 @@ def _board(
         metrics=metrics,
         filters=filters,
         categories=columns,
-        models=_sorted(enough, filters, words, columns),
+        models=in_order(enough, filters, words, columns, unranked),
         frame=frame,
         observations=observations,
         column=column,
         model_names=names,
+        unranked=unranked,
         left_out=len(scored) - len(enough),
         unusable=missing.verdicts,
         discredited=discredited,
@@ -456,24 +465,3 @@ def _words(
     for name in {name for name, _ in known}:
         means[name, ""] = float(np.mean([mean for (other, _), mean in means.items() if other == name]))
     return means
-
-
-def _sorted(
-    models: Sequence[ModelScores], filters: Filters, words: Mapping[tuple[str, str], float], columns: Mapping[int, str]
-) -> tuple[ModelScores, ...]:
-    """Sort as the filters ask; models without such a value come last."""
-    if filters.sort == MODEL:
-        return tuple(sorted(models, key=lambda row: row.model.lower(), reverse=filters.rising))
-
-    def value(row: ModelScores) -> float | None:
-        if filters.sort == WORDS:
-            return words.get((row.model, ""))
-        if filters.sort in row.categories:
-            return row.categories[filters.sort].score
-        return row.average if filters.sort not in columns.values() else None
-
-    sign = 1 if filters.rising else -1
-    values = [value(row) for row in models]
-    settled = settle_ties(np.array([sign * (score or 0.0) for score in values])).tolist()
-    ordered = sorted(zip(values, settled, models, strict=True), key=lambda row: (row[0] is None, row[1], row[2].model))
-    return tuple(model for _value, _settled, model in ordered)

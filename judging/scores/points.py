@@ -240,6 +240,8 @@ def average_intervals(
         _, ends = cluster_intervals(statistic, len(instructions), draws=draws, seed=seed)
     except NoStatistic:
         return ScoreIntervals({}, {}, "none", len(instructions))
+    if ends.kind == "none":
+        return ScoreIntervals({}, {}, "none", len(instructions))
     found = [Interval(float(low), float(high)) for low, high in zip(ends.low, ends.high, strict=True)]
     places = [(pk, key) for pk in pks for key in categories.tolist()]
     whole = counts.reshape(len(instructions), len(pks), len(categories)).sum(axis=2)

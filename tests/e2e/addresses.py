@@ -120,6 +120,8 @@ OF_BENCHMARKS = {
     "judging:compare_models",
     "judging:compare_item",
     "judging:judge_benchmark",
+    "judging:paper_tables",
+    "judging:rankings_beside",
     "judging:text_page",
 }
 OF_WORKSPACES = {

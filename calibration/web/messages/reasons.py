@@ -82,6 +82,11 @@ def error_words(why: str) -> str:
             "Only judges have answered in this study so far. Their answers say nothing about raters; have people rate "
             "as well."
         ),
+        "TwoValuedLabels": gettext(
+            "Accuracy within one standard deviation is not stated: people gave only two different values, and of two "
+            "values the rarer one is nearly always farther away, whoever is right. See agreement and the estimated true "
+            "answers instead."
+        ),
         "OnlySlots": gettext("The data identify positions, not persons, so no individual raters are reported."),
         "NoPooling": gettext("There is only one category, so its weights cannot be pooled with those of others."),
         "NeverSwapped": gettext("No pair was shown to the same rater in both orders."),

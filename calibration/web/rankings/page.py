@@ -244,7 +244,7 @@ def _scores_method(clusters: str) -> list[str]:
 def _sources(pairs: bool) -> list[str]:
     if pairs:
         return [
-            "LLMEval (arXiv 2312.07398), Eq. 1 to 4, table 3",
+            "LLMEval (arXiv 2312.07398), Eq. 1 to 4 and 6, table 3",
             "Bradley & Terry (1952)",
             "Davidson (1970)",
             "Mogstad, Romano, Shaikh & Wilhelm (2024)",

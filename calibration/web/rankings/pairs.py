@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import cache
+from math import sqrt
 
 from django.utils.translation import gettext
 
@@ -21,6 +23,7 @@ from calibration.reports.pair_rankings import (
 )
 from calibration.reports.rankings import RankedMeans
 from calibration.statistics.judges.bias import LengthBias, PositionBias
+from calibration.statistics.ranking.elo import elo_variance_law, simulate_elo_variance
 from calibration.statistics.ranking.pairs import Points
 from calibration.statistics.resampling import FloatArray
 from calibration.statistics.ties import descending
@@ -36,6 +39,7 @@ def pair_blocks(found: PairParts, clusters: str) -> list[Block]:
         _strength(found.strength, clusters),
         ahead_block(found.strength, clusters),
         _elo(found.elo, found.strength),
+        _elo_law(found.elo),
         _points(found.points, clusters),
         _davidson(found.davidson),
         _effects(found.effects, clusters),
@@ -159,6 +163,53 @@ def _elo(found: EloRatings | Missing, strength: Strengths | Missing) -> Block:
         "model's rating is up to %(sd)s points."
     ) % {"moving": moving, "all": len(rows), "sd": number(max(row.deviation for row in rows), 1)}
     return Block("elo", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.9)
+LAW_COMPARISONS, LAW_CHAINS = 400, 4000
+
+
+@cache
+def _simulated_deviation(accuracy: float) -> float:
+    return sqrt(simulate_elo_variance(accuracy, games=LAW_COMPARISONS, chains=LAW_CHAINS, seed=0))
+
+
+def _elo_law(found: EloRatings | Missing) -> Block:
+    """How far a rating moves however many comparisons there are, by LLMEval's law and by simulation."""
+    title = gettext("How far an Elo rating moves, however many comparisons there are")
+    if isinstance(found, Missing):
+        return Block("elo_law", title, reason=reason_of(found))
+    rows = [
+        [accuracy, elo_variance_law(accuracy), sqrt(elo_variance_law(accuracy)), _simulated_deviation(accuracy)]
+        for accuracy in ACCURACIES
+    ]
+    table = Table(
+        [
+            Column(gettext("Share of comparisons that the better model wins"), 1),
+            Column(gettext("Variance by the law"), 0),
+            Column(gettext("SD by the law"), 1),
+            Column(gettext("SD simulated"), 1),
+        ],
+        rows,
+    )
+    answer = gettext(
+        "If the better of two models wins %(share)s of their comparisons, its rating keeps moving with a standard "
+        "deviation of about %(law)s points by LLMEval's law (%(simulated)s simulated); here, shuffling moves a model's "
+        "rating by up to %(ours)s."
+    ) % {
+        "share": number(0.7, 0.1),
+        "law": number(sqrt(elo_variance_law(0.7)), 1),
+        "simulated": number(_simulated_deviation(0.7), 1),
+        "ours": number(max(row.deviation for row in found.models), 1),
+    }
+    notes = [
+        gettext(
+            "LLMEval (arXiv 2312.07398), Eq. 6, for two models and K = 32: Var = 7222.3 p (1 − p), printed there with "
+            "7211.27. The law replaces the logistic curve by a line and holds near p = 0.7 only; far from it, the "
+            "simulation of the same two models is the one to read."
+        )
+    ]
+    return Block("elo_law", title, answer=answer, table=table, notes=notes, folded=True)
 
 
 def _elo_spans(row: ModelElo, fitted: ModelStrength | None) -> list[Span | None]:

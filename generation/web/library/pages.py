@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -77,6 +78,7 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "total": found.instructions.count(),
         "leads": leads_workspace_of(user_of(request), found),
         "runs": found.generation_runs.annotate(n=Count("responses")).order_by("-created_at")[:8],
+        "has_printed_tables": (settings.BASE_DIR / "fixtures" / "published" / f"{found.slug}.json").exists(),
     }
     return render(request, "generation/benchmark.html", context)
 

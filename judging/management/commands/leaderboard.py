@@ -7,12 +7,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
-from rich.table import Table
 
 from accounts.members.workspaces import workspace_for_command
 from calibration.management.study_command import add_excluded, excluded_line
+from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
+from calibration.web.blocks import Column, Table
+from calibration.web.table_files import as_csv, as_markdown
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.filters import TAGS, Filters
@@ -21,7 +23,9 @@ from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.published.tables import printed_beside
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
+from judging.web.leaderboards.messages import ranks, unranked_notes
 from judging.web.leaderboards.sections import uncounted_notes
+from judging.web.leaderboards.table import scores_table
 
 SCORES = {
     POINTS: "(mean points - 75) x 4",
@@ -112,7 +116,10 @@ class Command(BaseCommand):
             help="Weight of a group of tasks, such as coding=1.25; can be repeated. Implies --groups.",
         )
         add_excluded(parser)
-        parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
+        shapes = parser.add_mutually_exclusive_group()
+        shapes.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
+        shapes.add_argument("--csv", action="store_true", help="Print every score with its interval and all digits.")
+        shapes.add_argument("--markdown", action="store_true", help="Print the table in Markdown.")
         parser.add_argument(
             "--details", action="store_true", help="With --json: include intervals, corrected scores and word counts."
         )
@@ -130,44 +137,23 @@ class Command(BaseCommand):
         if options["json"]:
             shown = stored(board_report(board)) if options["details"] else board.as_json()
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2))
+        elif options["csv"]:
+            self.stdout.write(as_csv(scores_table(board)).removeprefix("\ufeff"), ending="")
+        elif options["markdown"]:
+            self.stdout.write(as_markdown(_table(board)) + "".join(f"\n{line}\n" for line in _notes(board)), ending="")
         else:
             self._print(board)
             if line := excluded_line(options["excluded"], task__response_a__instruction__benchmark=benchmark):
                 self.stdout.write(line)
 
     def _print(self, board: Leaderboard) -> None:
-        weights = board.weighting.name
-        table = Table(title=f"{board.benchmark.slug}: judged by {board.judge}, weights {weights}")
-        table.add_column("Model")
-        for key in board.categories.values():
-            table.add_column(key, justify="right")
-        ends, corrected = board.intervals.averages, board.corrected
-        for name in ("Average", "Interval", *(["Corrected by people"] if corrected else []), "Words"):
-            table.add_column(name, justify="right")
-        for one in board.models:
-            cells = []
-            for key in board.categories.values():
-                cell = one.categories.get(key)
-                missing = f" (-{one.unscored[key]})" if one.unscored[key] else ""
-                cells.append((f"{cell.score:.2f}" if cell else "none") + missing)
-            interval, fixed = ends.get(board.pks[one.model]), corrected.get(one.model)
-            words = board.words.get((one.model, ""))
-            cells += [
-                "none" if one.average is None else f"{one.average:.2f}",
-                f"{interval.low:.1f} to {interval.high:.1f}" if interval and one.average is not None else "none",
-            ]
-            if corrected:
-                cells.append(f"{fixed.value:.2f} ({fixed.low:.1f} to {fixed.high:.1f})" if fixed else "none")
-            table.add_row(one.model, *cells, "none" if words is None else f"{words:.0f}")
         paper = io.StringIO()
         console = Console(file=paper, width=None if self.stdout.isatty() else 160)
-        console.print(table)
-        console.print(
-            f"Score: {SCORES[board.metric.name]}. A number in brackets counts verdicts that could not be used. Intervals "
-            "are over whole instructions."
-        )
-        for note in uncounted_notes(board):
-            console.print(note)
+        title = f"{board.benchmark.slug}: judged by {board.judge}, weights {board.weighting.name}"
+        for part in terminal_tables(_table(board), console.width, title=title):
+            console.print(part)
+        for line in _notes(board):
+            console.print(line, markup=False)
         printed = printed_beside(board)
         if printed is not None and printed.compared and printed.comparable:
             console.print(
@@ -177,3 +163,42 @@ class Command(BaseCommand):
                 f"{printed.unexplained} differ for an unknown reason. Published in: {printed.source}."
             )
         self.stdout.write(paper.getvalue(), ending="")
+
+
+def _table(board: Leaderboard) -> Table:
+    """One row a model, in the board's order: its rank and overall score, then its categories."""
+    corrected, place = board.corrected, ranks(board)
+    columns = [Column("Model"), Column("Rank", 0), Column("Average", 2), Column("Interval", 1)]
+    columns += [Column("Corrected by people", 1)] if corrected else []
+    columns += [Column(key, 2) for key in board.categories.values()]
+    rows = []
+    for row in board.models:
+        ends, fixed = board.intervals.averages.get(board.pks[row.model]), corrected.get(row.model)
+        line: list[object] = [
+            row.model,
+            place.get(row.model, "none"),
+            "none" if row.average is None else f"{row.average:.2f}",
+            f"{ends.low:.1f} to {ends.high:.1f}" if ends and row.average is not None else "none",
+        ]
+        if corrected:
+            line.append(f"{fixed.value:.2f} ({fixed.low:.1f} to {fixed.high:.1f})" if fixed else "none")
+        for key in board.categories.values():
+            cell, missing = row.categories.get(key), row.unscored[key]
+            line.append((f"{cell.score:.2f}" if cell else "none") + (f" (-{missing})" if missing else ""))
+        words = board.words.get((row.model, ""))
+        rows.append([*line, "none" if words is None else f"{words:.0f}"])
+    return Table([*columns, Column("Words", 0)], rows)
+
+
+def _notes(board: Leaderboard) -> list[str]:
+    notes = [
+        f"Score: {SCORES[board.metric.name]}. A number in brackets counts verdicts that could not be used. Intervals "
+        "are over whole instructions."
+    ]
+    if board.discredited:
+        counted = "included here, and nothing is ranked by them" if board.filters.discredited else "left out"
+        notes.append(
+            f"{board.judge} failed its canary texts: {board.discredited} of its verdicts should not be trusted; they are "
+            f"{counted}."
+        )
+    return [*notes, *unranked_notes(board), *uncounted_notes(board)]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from calibration.figures.drawing import number
+from calibration.statistics.resampling import MIN_CLUSTERS
+from judging.leaderboards.ranked_models import Unranked, instructions_of
 from judging.leaderboards.table import Leaderboard
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, POINTS, REWARD, STARS, WINS
 from judging.scores.points import Interval
@@ -127,13 +129,17 @@ class Ranked:
 
     @property
     def unclear(self) -> bool:
-        """Whether the best model's lead over this one may be chance."""
-        return self.lead is not None and self.lead.low <= 0.0
+        """Whether the best model's lead over this one may be chance; without an interval nothing shows that it is not."""
+        return self.lead is None or self.lead.low <= 0.0
 
 
 def ranks(board: Leaderboard) -> dict[str, int]:
-    """By model, 1 for the best overall score; equal scores share a rank, models without a score have none."""
-    scores = {row.model: row.average for row in board.models if row.average is not None} if board.ranked else {}
+    """By model, 1 for the best overall score; equal scores share a rank.
+
+    Models without a score, or judged on too few instructions, have none.
+    """
+    known = {row.model: row.average for row in board.models if row.average is not None} if board.ranked else {}
+    scores = {model: score for model, score in known.items() if model not in board.unranked}
     return {model: 1 + sum(other > score + EVEN for other in scores.values()) for model, score in scores.items()}
 
 
@@ -151,16 +157,43 @@ def opening(board: Leaderboard) -> str:
     ranked = [
         Ranked(row.model, row.average, board.intervals.averages.get(pk), board.intervals.leads.get(pk))
         for row in board.models
-        if row.average is not None
+        if row.average is not None and row.model not in board.unranked
         for pk in [board.pks[row.model]]
     ]
     ranked.sort(key=lambda row: -row.score)
-    if not ranked:
+    if not ranked and any(row.average is not None for row in board.models):
+        sentence = gettext("No model is ranked: each was judged on too few of the instructions that others answered.")
+    elif not ranked:
         sentence = gettext("No model has been judged in every category yet, so there is no average to rank by.")
     else:
         sentence = _lead(ranked, metric_messages(board.metric.name), points=board.metric.name == POINTS)
         sentence += _too_few(board) if len(ranked) > 1 else ""
     return " ".join([sentence, *_judged(board)])
+
+
+def unranked_notes(board: Leaderboard) -> list[str]:
+    """Name the models that are listed without a rank, and say why."""
+    reasons = {
+        Unranked.FEW: gettext(
+            "Listed without a rank, because judged on fewer than half of the median number of instructions of all "
+            "models: %(models)s."
+        ),
+        Unranked.NO_INTERVAL: gettext(
+            "Listed without a rank, because judged on fewer than %(least)d instructions, too few for an interval: "
+            "%(models)s."
+        ),
+    }
+    counts = instructions_of(board.observations)
+    found = []
+    for why, sentence in reasons.items():
+        names = [
+            f"{row.model} ({counts[board.pks[row.model]]})"
+            for row in board.models
+            if board.ranked and row.average is not None and board.unranked.get(row.model) == why
+        ]
+        if names:
+            found.append(sentence % {"models": ", ".join(names), "least": MIN_CLUSTERS})
+    return found
 
 
 def _lead(ranked: Sequence[Ranked], messages: MetricMessages, *, points: bool) -> str:

@@ -75,6 +75,7 @@ def _leaderboard(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
         "judges": judges,
         "judge_choices": [(row.judge, choice_words(row)) for row in known],
         "discredited": next((row.discredited for row in known if row.judge == judge), 0),
+        "board_address": filters.address(judge=judge.public_id, weights=weights) if judge else "",
         "look_anyway": filters.address(judge=judge.public_id, discredited=True) if judge else "",
         "believed_only": filters.address(discredited=False),
         "judge": judge,

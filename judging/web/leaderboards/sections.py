@@ -152,11 +152,14 @@ def standings_block(board: Leaderboard) -> Block | None:
         notes.append(error_words(table.strengthless))
     else:
         notes.append(interval_meaning(table.interval_kind, table.clusters, gettext("instructions")))
-    return Block("tournament", title, answer=_most_points(table.rows), table=Table(columns, rows), notes=notes)
+    ranked = [row for row in table.rows if row.model not in board.unranked]
+    return Block("tournament", title, answer=_most_points(ranked), table=Table(columns, rows), notes=notes)
 
 
 def _most_points(rows: Sequence[Standing]) -> str:
-    """Name the model with the most points per comparison, models that tie with it, and those that share its rank."""
+    """Name the ranked model with the most points per comparison, those that tie with it, and those that share its rank."""
+    if not rows:
+        return ""
     leader = rows[0]
     level = [row for row in rows if leader.per_comparison - row.per_comparison <= EVEN]
     if len(level) > 1:

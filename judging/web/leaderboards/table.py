@@ -16,7 +16,7 @@ from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
 from judging.scores.points import CategoryScore, Interval, ModelScores
 from judging.web.leaderboards.margins import margin_block
-from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks
+from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks, unranked_notes
 from judging.web.leaderboards.sections import (
     completion_block,
     corrected_block,
@@ -61,6 +61,7 @@ class LeaderboardPage(ResultPage):
     printed_opening: str
     categories: list[str]
     left_out: int
+    unranked_notes: list[str]
 
     @property
     def scores(self) -> Block:
@@ -90,7 +91,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
         title=gettext("Scores"),
         figure=_figure(rows, printed if printed and printed.comparable else None, messages),
         caption=interval_meaning(board.intervals.kind, board.intervals.clusters, gettext("instructions")),
-        table=_scores_table(board, rows, names, messages),
+        table=scores_table(board),
     )
     sections = [completion_block(board), position_block(board)]
     if board.ranked:
@@ -113,6 +114,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
         printed_opening=_printed_opening(printed) if printed else "",
         categories=[names[key] for key in board.categories.values()],
         left_out=board.left_out,
+        unranked_notes=unranked_notes(board),
     )
 
 
@@ -165,10 +167,9 @@ def _heads(board: Leaderboard, names: dict[str, str], messages: MetricMessages) 
     return heads
 
 
-def _scores_table(
-    board: Leaderboard, rows: Sequence[BoardRow], names: dict[str, str], messages: MetricMessages
-) -> Table:
+def scores_table(board: Leaderboard) -> Table:
     """Return everything in the scores' table, with all digits and each category's interval."""
+    rows, names, messages = _rows(board), column_names(board), metric_messages(board.metric.name)
     columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(messages.overall, 2)]
     columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
     for key in board.categories.values():

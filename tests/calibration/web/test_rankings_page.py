@@ -68,6 +68,16 @@ def test_both_of_elos_spreads_stand_in_one_figure():
     )
 
 
+def test_the_law_of_elos_variance_stands_beside_its_spread():
+    study = pair_study(models=3, instructions=4)
+    # sqrt(7222.3 x .7 x .3) = 38.9 points; the simulated variance near .7 is 1490, 38.6 points.
+    assert "standard deviation of about 39 points by LLMEval" in page_of(study)
+    answer = signed_in("analyst", study.workspace).get(address(study), {"file": "elo_law.csv"})
+    rows = [line.split(",") for line in answer.content.decode("utf-8-sig").splitlines()]
+    assert rows[3][0] == "0.7"
+    assert [float(cell) for cell in rows[3][1:]] == pytest.approx([1516.7, 38.94, 38.6], rel=0.03)
+
+
 def test_points_and_elo_of_a_hand_calculation():
     # Three games, model0 beats model1 each time: 3 points to 0; Elo 1500 -> 1516, then by Eq. 3 and 4.
     study = pair_study(models=2, instructions=3, raters=1, sides=False, outcome=lambda i, j: 1)

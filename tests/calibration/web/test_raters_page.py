@@ -66,6 +66,17 @@ def test_accuracy_is_that_of_a_hand_calculation():
     assert found.groups[0].minimum == 0.2 and found.groups[0].lowest == "three"
 
 
+def test_labels_of_two_values_have_no_accuracy_within_sigma():
+    study = make_checklist_study(instructions=5, models=1, items=1)
+    raters = [make_rater(study, label=name) for name in ("one", "two", "three")]
+    for task in study.tasks.all():
+        for rater, value in zip(raters, (8, 8, 2), strict=True):
+            make_answer(task, rater, {"overall": value})
+    assert report(study).accuracy.why == "TwoValuedLabels"
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
+    assert "people gave only two different values" in page and "within one standard deviation of the mean" not in page
+
+
 def test_raters_with_few_answers_are_counted_apart():
     study = answered_study()
     newcomer = make_rater(study, label="newcomer")

@@ -5,8 +5,9 @@ from django.urls import reverse
 
 from annotation.models import Score
 from generation.models import Instruction
+from judging.leaderboards.ranked_models import Unranked, unranked_models
 from judging.leaderboards.table import leaderboard
-from judging.web.leaderboards.messages import opening, ranks
+from judging.web.leaderboards.messages import opening, ranks, unranked_notes
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 from tests.markup import markup
 
@@ -14,13 +15,15 @@ pytestmark = pytest.mark.django_db
 
 
 def board_of(values, instructions=24, models=3):
-    """`values(instruction, model)` is the judge's answer, 0 to 1, to every item; both count from 0."""
+    """`values(instruction, model)` is the judge's answer, 0 to 1, to every item, None for none; both count from 0."""
     study = make_checklist_study(instructions=instructions, models=models)
     judge = make_judge_rater(study.workspace)
     order = {pk: place for place, pk in enumerate(Instruction.objects.order_by("pk").values_list("pk", flat=True))}
     for task in study.tasks.select_related("response_a__model"):
         response = task.response_a
         value = values(order[response.instruction_id], int(response.model.name[-1]))
+        if value is None:
+            continue
         answer = make_answer(task, judge, {})
         Score.objects.bulk_create(
             Score(assignment=answer, criterion=one, value=value)
@@ -99,3 +102,44 @@ def test_a_single_column_does_not_repeat_the_overall_score(client):
     assert table.count("−100.0</strong>") == 1 and "(24)" not in table
     head, *rows = table.split("<tr>")[1:]
     assert all(row.count("</td>") + row.count("</th>") == head.count("</th>") for row in rows)
+
+
+def test_a_model_with_a_tenth_of_the_instructions_is_listed_last_and_never_leads(client):
+    # model0 has 60 instructions, model1 6, all of them perfect, and model2 60.
+    board = board_of(lambda instruction, model: (0.75, 1.0 if instruction < 6 else None, 0.5)[model], instructions=60)
+    assert [row.model for row in board.models] == ["model0", "model2", "model1"]
+    assert board.models[2].average == 100.0
+    said = opening_of(board)
+    assert said.startswith("model0 leads with an average of 0.0") and "model1" not in said
+    assert ranks(board) == {"model0": 1, "model2": 2}
+    assert board.model_names[board.pks["model0"]] == "model0" and set(board.intervals.leads) == {board.pks["model2"]}
+    (note,) = unranked_notes(board)
+    assert note.startswith("Listed without a rank, because judged on fewer than half") and "model1 (6)" in note
+    assert [row.get("not_ranked") for row in board.as_json()["models"]] == [None, None, "few"]
+    client.force_login(make_user("lead"))
+    html = markup(client.get(reverse("judging:leaderboard", args=[board.benchmark]), {"weights": "equal"}))
+    assert "model1 (6)." in html
+    row = html.split('<th scope="row">model1</th>')[0].rsplit("<tr>", 1)[1]
+    assert "–" in row
+
+
+def test_a_model_without_an_interval_does_not_lead_those_that_have_one():
+    # 15 of 24 instructions are more than half, and fewer than the 20 that an interval needs.
+    board = board_of(lambda instruction, model: (0.75, 1.0 if instruction < 15 else None, 0.5)[model])
+    assert ranks(board) == {"model0": 1, "model2": 2}
+    assert "fewer than 20 instructions" in unranked_notes(board)[0]
+    assert opening_of(board).startswith("model0 leads")
+
+
+def test_no_lead_is_clear_without_its_interval():
+    # One instruction: there is no interval at all.
+    board = board_of(lambda instruction, model: 0.75 - 0.25 * model, instructions=1)
+    assert opening_of(board).startswith("No model clearly leads: model0 is first")
+
+
+def test_models_are_ranked_up_to_half_of_the_median():
+    board = board_of(lambda instruction, model: 0.5 if model or instruction < 20 else None, instructions=40)
+    assert board.unranked == {}
+    # Without the first instruction, 19 of a median of 39: under half of it.
+    others = board.observations.select(board.observations.instruction != board.observations.instruction.min())
+    assert unranked_models(others, board.model_names) == {"model0": Unranked.FEW}

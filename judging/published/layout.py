@@ -1,0 +1,152 @@
+"""A computed table laid out: one line a cell, or rows and columns as the paper has them, in the reader's language."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext
+
+from calibration.figures.drawing import decimals
+from calibration.web.blocks import Column, Table
+from core.messages.localized import localized
+from core.messages.message import Message
+from core.messages.rendering import for_reader
+from judging.published.computed_tables import ComputedTable
+from judging.published.paper_table import Cell, PaperTable, Status
+
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class LaidCell:
+    """A cell as it is shown: `printed` and `ours` are '' where there is nothing, `note` is the number of its reason."""
+
+    printed: str
+    ours: str
+    status: Status
+    status_words: str
+    reason: str
+    note: int | None
+
+    @property
+    def words(self) -> str:
+        """Both numbers in one cell of text: "71.2 =", "71.2 / 70.9 [1]", "71.2 / – [2]"."""
+        both = f"{self.printed} =" if self.status == Status.EQUAL else f"{self.printed} / {self.ours or DASH}"
+        return both if self.note is None else f"{both} [{self.note}]"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why `n` cells of one status are not equal; its number stands beside each of them."""
+
+    number: int
+    status_words: str
+    words: str
+    n: int
+
+
+@dataclass(frozen=True)
+class LaidTable:
+    """Rows and columns in the paper's order; a place where the paper printed nothing is None."""
+
+    heads: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[LaidCell | None]]]
+    reasons: Sequence[Reason]
+
+    @property
+    def as_table(self) -> Table:
+        """The same as text, for LaTeX, Markdown and the terminal."""
+        columns = [Column(""), *(Column(head, 0) for head in self.heads)]
+        return Table(
+            columns, [[row, *("" if cell is None else cell.words for cell in cells)] for row, cells in self.rows]
+        )
+
+
+def status_words(status: Status) -> str:
+    return {
+        Status.EQUAL: gettext("equal"),
+        Status.MISPRINT: gettext("misprint"),
+        Status.DIFFERS: gettext("differs"),
+        Status.NOT_COMPUTABLE: gettext("not computable"),
+    }[status]
+
+
+def laid_out(found: ComputedTable) -> LaidTable:
+    """Lay the cells out as the paper does. Of two cells in one place, which no paper has, the first stands."""
+    heads = list(dict.fromkeys(words_of(cell.column) for cell in found.cells))
+    rows = list(dict.fromkeys(words_of(cell.row) for cell in found.cells))
+    reasons = Counter((cell.status, words_of(cell.reason)) for cell in found.cells if cell.reason)
+    numbers = {reason: number for number, reason in enumerate(reasons, 1)}
+    places: dict[tuple[str, str], LaidCell] = {}
+    for cell in found.cells:
+        reason = words_of(cell.reason)
+        note = numbers.get((cell.status, reason))
+        places.setdefault((words_of(cell.row), words_of(cell.column)), _laid(cell, reason, note))
+    return LaidTable(
+        heads,
+        [(row, [places.get((row, head)) for head in heads]) for row in rows],
+        [Reason(numbers[status, words], status_words(status), words, n) for (status, words), n in reasons.items()],
+    )
+
+
+def _laid(cell: Cell, reason: str, note: int | None) -> LaidCell:
+    return LaidCell(
+        DASH if cell.printed is None else decimals(cell.printed, cell.digits),
+        "" if cell.recomputed is None else decimals(cell.recomputed, cell.digits),
+        cell.status,
+        status_words(cell.status),
+        reason,
+        note,
+    )
+
+
+def cell_list(found: ComputedTable) -> Table:
+    """One line a cell, with every digit of what was recomputed."""
+    columns = [
+        Column(gettext("Row")),
+        Column(gettext("Column")),
+        Column(gettext("Printed"), 4),
+        Column(gettext("Recomputed"), 4),
+        Column(gettext("Status")),
+        Column(gettext("Reason")),
+    ]
+    return Table(
+        columns,
+        [
+            [
+                words_of(cell.row),
+                words_of(cell.column),
+                cell.printed,
+                cell.recomputed,
+                cell.status.value,
+                words_of(cell.reason),
+            ]
+            for cell in found.cells
+        ],
+    )
+
+
+def words_of(text: str) -> str:
+    """A name or a reason in the active language, where it is a message or a marked text."""
+    if isinstance(text, Message):
+        return for_reader(text)
+    return gettext(text) if text else ""
+
+
+def table_name(table: PaperTable) -> str:
+    """'Table 3', 'Figure 3' or 'Section 4.3'."""
+    kind, _, number = table.number.rpartition(" ")
+    names = {"figure": gettext("Figure %(number)s"), "section": gettext("Section %(number)s")}
+    if kind.casefold() in names:
+        return names[kind.casefold()] % {"number": number}
+    return gettext("Table %(number)s") % {"number": table.number}
+
+
+def title_of(table: PaperTable) -> str:
+    return localized(table.titles)
+
+
+def counted(found: ComputedTable) -> str:
+    """State how many cells there are of each status; statuses without a cell are left out."""
+    counts = [(n, status) for status, n in found.counts.items() if n]
+    return ", ".join(f"{n} {status_words(status)}" for n, status in counts)
