@@ -46,7 +46,7 @@ class PreferenceLoader:
             self.criterion.levels = scales["four"]
             self.criterion.save(update_fields=["levels"])
         self.raters = Raters(study, rules)
-        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat")
+        self.store = AnswerStore(study, rules)
 
     def load(self, records: Iterable[PreferenceRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts = Counts()

@@ -62,15 +62,20 @@ class RatingLoader:
         self.rubrics = RubricsOf(items.benchmark)
         self._rubrics: dict[int, list[_Known]] = {}
         self._called: dict[str, None] = {}
+        self._left_out: set[str] = set()
         self.own = OwnRubric(study, rules)
         self.raters = Raters(study, rules)
-        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
+        self.store = AnswerStore(study, rules, whole=whole)
 
     def load(self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts = Counts()
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[_Checked] = []
             for record in batch:
+                if record.criterion in self.rules.excluded:
+                    self._left_out.add(record.criterion)
+                    counts += Counts(excluded=1)
+                    continue
                 if not record.value and not record.is_judge:
                     counts += Counts(empty=1)
                     continue
@@ -147,9 +152,12 @@ class RatingLoader:
         return self._rubrics[rubric.pk]
 
     def criteria(self) -> list[str]:
-        """Names of the study's own criteria and those of the rubrics used so far, from the rubrics or the table."""
+        """Names of the study's own criteria and those of the rubrics used so far, from the rubrics or the table.
+
+        Those that the table has and the rules exclude are among them.
+        """
         met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
-        return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
+        return list(dict.fromkeys([*self.own.by_key, *met, *self._called, *sorted(self._left_out)]))
 
     def _given(self, record: RatingRecord, criterion: Criterion) -> GivenAnswer:
         reading = read_value(criterion, record.value) if record.value else None

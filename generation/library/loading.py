@@ -25,7 +25,8 @@ T = TypeVar("T")
 class Counts:
     """What became of the records of a load.
 
-    `completed` rows were there without their text; `unscored` verdicts are stored as such; `empty` are nothing.
+    `completed` rows were there without their text; `unscored` verdicts are stored as such; `empty` are nothing. `dropped`
+    are second answers to the same question, and `excluded` those to a criterion that was not wanted.
     """
 
     created: int = 0
@@ -34,6 +35,8 @@ class Counts:
     skipped: int = 0
     unscored: int = 0
     empty: int = 0
+    dropped: int = 0
+    excluded: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))

@@ -19,13 +19,19 @@ from generation.importers.instructions import COLUMNS, InstructionLayout, langua
 from generation.importers.records import InstructionRecord
 from generation.library.imports import recorded
 from generation.library.loading import Counts, Instructions
-from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
+from generation.management.table_options import (
+    benchmark_to_fill,
+    checked_slug,
+    kept_otherwise,
+    named_columns,
+    unread_columns,
+)
 
 LONGEST_TITLE = 200
 
 
 class Command(BaseCommand):
-    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of instructions into a benchmark."
+    help = "Load a table of instructions into a benchmark: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
@@ -65,7 +71,8 @@ class Command(BaseCommand):
             ):
                 workspace = workspace_for_load(options["workspace"])
                 loader = Instructions(benchmark_to_fill(workspace, slug, title=options["title"]), compare=True)
-                records = _counted(read_instructions(file, layout, on_bad), progress)
+                met: dict[str, None] = {}
+                records = _counted(read_instructions(file, layout, on_bad, met=met), progress)
                 counts = loader.load(records)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
                     raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
@@ -81,6 +88,8 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
+        if note := unread_columns(met, map(layout.column_of, COLUMNS)):
+            self.stdout.write(note)
         if loader.differing:
             self.stderr.write(kept_otherwise(loader.differing))
         report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())

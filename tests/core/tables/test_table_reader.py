@@ -158,7 +158,7 @@ def test_a_missing_file_and_an_unknown_ending_are_named(tmp_path):
     with pytest.raises(BadRow, match=r"^r\.parquet: the file cannot be opened"):
         rows_of(tmp_path / "r.parquet")
     with pytest.raises(BadRow, match=r"the name does not end in"):
-        rows_of(written(tmp_path, "r.xlsx", CSV))
+        rows_of(written(tmp_path, "r.xls", CSV))
 
 
 def test_bad_rows_may_be_collected_while_the_rest_is_read(tmp_path):
