@@ -15,6 +15,7 @@ from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.reviews import review_rubric
 from annotation.rules.subtasks import Part, subtasks_in
 from generation.models import MAIN_EXPERIMENT, Instruction, Response
+from generation.text_metrics.counts import word_count
 
 WORDS_WHERE_UNKNOWN = 600
 TEXTS_AT_ONCE = 200
@@ -205,7 +206,7 @@ def _checked_parts(
                 absent += 1
                 continue
             named = {"number": number, "start": part.start, "end": part.end, "kind": where["kind"], "mark": mark}
-            words = len(text[part.start : part.end].split())
+            words = word_count(text[part.start : part.end])
             key = f"c:{one.pk}:{check.pk}:{number}"
             tasks.append(PlannedTask(key, one.pk, None, one.instruction, rubric, words, part=named))
     return tasks, absent
@@ -352,7 +353,7 @@ def _words_asked(instructions: set[int]) -> float:
     """Mean number of words in a sample of the instructions."""
     some = sorted(instructions)[:200]
     texts: list[Any] = [one.text for one in Instruction.objects.filter(pk__in=some).only("messages")]
-    return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
+    return sum(map(word_count, texts)) / len(texts) if texts else 0.0
 
 
 def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
