@@ -18,6 +18,8 @@ from generation.library.items import ItemName, Items
 from generation.library.loading import Counts, batches
 
 RECORDS_AT_ONCE = 2000
+ENOUGH_VALUES = 20
+"""Fewer values of a criterion say nothing of how wide its scale is."""
 OnProgress = Callable[[int], None]
 
 
@@ -33,6 +35,15 @@ class _Checked:
     item: ItemName
     rubric: int
     given: GivenAnswer
+
+
+@dataclass(slots=True)
+class _Values:
+    """The lowest and highest of `n` values of a criterion."""
+
+    low: float
+    high: float
+    n: int = 0
 
 
 class _Known:
@@ -63,6 +74,7 @@ class RatingLoader:
         self._rubrics: dict[int, list[_Known]] = {}
         self._called: dict[str, None] = {}
         self._left_out: set[str] = set()
+        self._met: dict[int, _Values] = {}
         self.own = OwnRubric(study, rules)
         self.raters = Raters(study, rules)
         self.store = AnswerStore(study, rules, whole=whole)
@@ -159,9 +171,33 @@ class RatingLoader:
         met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
         return list(dict.fromkeys([*self.own.by_key, *met, *self._called, *sorted(self._left_out)]))
 
+    def wide_scales(self) -> list[str]:
+        """A sentence for each criterion of the study's own whose values never reach an end of its scale.
+
+        Fewer than ENOUGH_VALUES values say nothing of it.
+        """
+        found = []
+        for criterion in self.own.by_key.values():
+            values = self._met.get(criterion.pk)
+            if values is None or values.n < ENOUGH_VALUES or (values.low, values.high) == criterion.ends:
+                continue
+            low, high = criterion.ends
+            if low <= values.low and values.high <= high:
+                found.append(
+                    f"The scale of {criterion.key} is {low:g} to {high:g}, but its values are {values.low:g} to "
+                    f"{values.high:g}; if the scale is narrower, load the table again with --scale."
+                )
+        return found
+
+    def _note(self, criterion: Criterion, value: float | None) -> None:
+        if value is not None:
+            met = self._met.setdefault(criterion.pk, _Values(value, value))
+            met.low, met.high, met.n = min(met.low, value), max(met.high, value), met.n + 1
+
     def _given(self, record: RatingRecord, criterion: Criterion) -> GivenAnswer:
         reading = read_value(criterion, record.value) if record.value else None
         if reading is not None:
+            self._note(criterion, reading.value)
             return GivenAnswer(criterion.pk, criterion.key, reading, reason=record.reason)
         if not record.value:
             return GivenAnswer(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ from generation.library.loading import Counts
 from generation.models import MAIN_EXPERIMENT
 
 COLUMNS = {"ratings": RATING_COLUMNS, "preferences": PREFERENCE_COLUMNS, "judgements": JUDGEMENT_COLUMNS}
+
+
+@dataclass
+class Noticed:
+    """What a load says beside its counts: the names of the file's columns, and sentences about its values."""
+
+    columns: dict[str, None] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
 
 class Command(BaseCommand):
@@ -154,8 +163,8 @@ class Command(BaseCommand):
             ):
                 workspace = workspace_for_load(options["workspace"])
                 study, items = _destination(options, layout).open(workspace)
-                met: dict[str, None] = {}
-                counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress, met)
+                noticed = Noticed()
+                counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress, noticed)
                 if rules.truth and not Policies.of(study).adjudicated_labels:
                     note_changed(study, {"policies": dict(study.policies)})
                     change_policies(study, adjudicated_labels=True)
@@ -179,7 +188,7 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
-        self._print(study, items, counts, report, options["json"], unread(met, layout.needed()))
+        self._print(study, items, counts, report, options["json"], noticed, layout)
         if rules.truth and not options["json"]:
             self.stdout.write(
                 "These correct answers are the labels with which judges are compared. Raters' accuracy against them is on "
@@ -192,16 +201,27 @@ class Command(BaseCommand):
             )
 
     def _print(
-        self, study: Study, items: Items, counts: Counts, report: Path | None, as_json: bool, columns: list[str]
+        self,
+        study: Study,
+        items: Items,
+        counts: Counts,
+        report: Path | None,
+        as_json: bool,
+        noticed: Noticed,
+        layout: Layout,
     ) -> None:
+        columns = unread(noticed.columns, layout.needed())
         if as_json:
             fields = {name: getattr(counts, name) for name in Counts.__dataclass_fields__}
             result = {"study": study.slug, "benchmark": items.benchmark.slug, "unread_columns": columns, **fields}
+            result["remarks"] = noticed.remarks
             self.stdout.write(json.dumps({**result, "report": str(report) if report else None}))
             return
         self.stdout.write(f"Study {study.slug}: {counts} (answers).")
         if not counts.changed:
             self.stdout.write("Nothing has changed.")
+        for remark in noticed.remarks:
+            self.stdout.write(remark)
         if columns:
             self.stdout.write(f"Columns that were not read: {', '.join(columns)}.")
         if report:
@@ -217,9 +237,10 @@ def load(
     rules: Rules,
     on_bad: OnBadRow,
     progress: Callable[[int], None],
-    met: dict[str, None],
+    noticed: Noticed,
 ) -> Counts:
-    """Everything the file says, into the study; `met` gets the names of its columns. Raises BadRow."""
+    """Everything the file says, into the study. Raises BadRow."""
+    met = noticed.columns
     if kind == "preferences":
         choices = PreferenceLoader(study, items, rules, both_bad="both_bad" in layout.choices.values())
         return choices.load(read_preferences(file, layout, on_bad, met=met), on_bad, progress)
@@ -228,9 +249,11 @@ def load(
         counts = ratings.load(read_ratings(file, layout, on_bad, met=met), on_bad, progress)
         _check_overall(ratings, file)
         _check_named(ratings, file)
+        noticed.remarks += ratings.wide_scales()
         return counts
     counts = ratings.load(read_judgements(file, layout, on_bad, met=met), on_bad, progress)
     _check_named(ratings, file)
+    noticed.remarks += ratings.wide_scales()
     ratings.mark_incomplete()
     return counts
 

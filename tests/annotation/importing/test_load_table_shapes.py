@@ -173,3 +173,14 @@ def test_options_that_contradict_each_other_are_named(table, options, message):
     with pytest.raises(CommandError, match=message):
         load("ratings", path, *options)
     assert not Response.objects.exists()
+
+
+def test_a_scale_that_is_wider_than_the_values_is_remarked(table):
+    rows = "".join(f"x{n},p0,a,{1 + n % 5}\n" for n in range(30))
+    wide = load("ratings", table("item,rater,criterion,value\n" + rows), *RATINGS[:-1], "a=0:10")
+    assert wide == (
+        "Study s: 30 created (answers).\nThe scale of a is 0 to 10, but its values are 1 to 5; if the scale is narrower, "
+        "load the table again with --scale.\n"
+    )
+    again = load("ratings", table("item,rater,criterion,value\n" + rows), "--study", "t", *RATINGS[2:-1], "a=1:5")
+    assert again == "Study t: 30 created (answers).\n"
