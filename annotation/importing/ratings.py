@@ -20,6 +20,8 @@ from generation.library.loading import Counts, batches
 RECORDS_AT_ONCE = 2000
 ENOUGH_VALUES = 20
 """Fewer values of a criterion say nothing of how wide its scale is."""
+UNUSED_SHARE = 0.1
+"""The share of a scale at its ends that, if no value lies there, is remarked; means of several answers use less of it."""
 OnProgress = Callable[[int], None]
 
 
@@ -172,17 +174,18 @@ class RatingLoader:
         return list(dict.fromkeys([*self.own.by_key, *met, *self._called, *sorted(self._left_out)]))
 
     def wide_scales(self) -> list[str]:
-        """A sentence for each criterion of the study's own whose values never reach an end of its scale.
+        """A sentence for each criterion of the study's own whose values leave much of its scale's ends unused.
 
         Fewer than ENOUGH_VALUES values say nothing of it.
         """
         found = []
         for criterion in self.own.by_key.values():
             values = self._met.get(criterion.pk)
-            if values is None or values.n < ENOUGH_VALUES or (values.low, values.high) == criterion.ends:
+            if values is None or values.n < ENOUGH_VALUES:
                 continue
             low, high = criterion.ends
-            if low <= values.low and values.high <= high:
+            unused = (values.low - low) + (high - values.high)
+            if low <= values.low and values.high <= high and unused >= UNUSED_SHARE * (high - low):
                 found.append(
                     f"The scale of {criterion.key} is {low:g} to {high:g}, but its values are {values.low:g} to "
                     f"{values.high:g}; if the scale is narrower, load the table again with --scale."

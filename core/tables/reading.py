@@ -187,11 +187,20 @@ def read_rows(
             "rename the file so that its ending says its format",
         )
     some = False
-    for row in reader(path, wanted, on_bad):
+    problems: list[BadRow] = []
+
+    def note(problem: BadRow) -> None:
+        del problems[1:]
+        problems.append(problem)
+        on_bad(problem)
+
+    for row in reader(path, wanted, note):
         some = True
         if met is not None:
             met.update(dict.fromkeys(row.values))
         yield row
+    if not some and problems:
+        raise problems[0]
     if not some:
         raise BadRow(
             path.name,
