@@ -20,6 +20,7 @@ from annotation.rules.marking import below, missed
 from core.db.prepared import EXAMPLE_ID, PreparedValues
 from core.errors import UserError
 from generation.models import Response
+from generation.text_metrics.counts import word_count
 
 PURPOSES = (GOLD, CONTROL, *BEFORE_RATING)
 
@@ -100,7 +101,7 @@ def _control_response(original: Response, damage: Damage, text: str) -> Response
             "kind": Response.Kind.CONTROL,
             "derived_from": original,
             "text": text,
-            "words": len(text.split()) if original.words is not None else None,
+            "words": word_count(text) if original.words is not None else None,
         },
     )[0]
 

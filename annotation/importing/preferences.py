@@ -49,7 +49,7 @@ class PreferenceLoader:
         if both_bad:
             self._widen("four")
         self.raters = Raters(study, rules)
-        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat")
+        self.store = AnswerStore(study, rules)
 
     def load(self, records: Iterable[PreferenceRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts, before = Counts(), self.store.repeated

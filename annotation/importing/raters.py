@@ -49,7 +49,7 @@ class Raters:
 
     def __init__(self, study: Study, rules: Rules) -> None:
         self.study = study
-        self.person = Rater.Kind.SLOT if rules.slots else Rater.Kind.PERSON
+        self.person = Rater.Kind.KEY if rules.truth else Rater.Kind.SLOT if rules.slots else Rater.Kind.PERSON
         self.provenance = rules.provenance
         known = Rater.objects.filter(workspace=study.workspace).filter(Q(study=study) | Q(study=None))
         self._known: dict[tuple[str, str], int] = {}

@@ -18,6 +18,10 @@ from generation.library.items import ItemName, Items
 from generation.library.loading import Counts, batches
 
 RECORDS_AT_ONCE = 2000
+ENOUGH_VALUES = 20
+"""Fewer values of a criterion say nothing of how wide its scale is."""
+UNUSED_SHARE = 0.1
+"""The share of a scale at its ends that, if no value lies there, is remarked; means of several answers use less of it."""
 OnProgress = Callable[[int], None]
 
 
@@ -33,6 +37,15 @@ class _Checked:
     item: ItemName
     rubric: int
     given: GivenAnswer
+
+
+@dataclass(slots=True)
+class _Values:
+    """The lowest and highest of `n` values of a criterion."""
+
+    low: float
+    high: float
+    n: int = 0
 
 
 class _Known:
@@ -62,15 +75,21 @@ class RatingLoader:
         self.rubrics = RubricsOf(items.benchmark)
         self._rubrics: dict[int, list[_Known]] = {}
         self._called: dict[str, None] = {}
+        self._left_out: set[str] = set()
+        self._met: dict[int, _Values] = {}
         self.own = OwnRubric(study, rules)
         self.raters = Raters(study, rules)
-        self.store = AnswerStore(study, repeats=rules.duplicates == "repeat", whole=whole)
+        self.store = AnswerStore(study, rules, whole=whole)
 
     def load(self, records: Iterable[RatingRecord], on_bad: OnBadRow, progress: OnProgress = no_progress) -> Counts:
         counts, before = Counts(), self.store.repeated
         for batch in batches(records, RECORDS_AT_ONCE):
             checked: list[_Checked] = []
             for record in batch:
+                if record.criterion in self.rules.excluded:
+                    self._left_out.add(record.criterion)
+                    counts += Counts(excluded=1)
+                    continue
                 if not record.value and not record.is_judge:
                     counts += Counts(empty=1)
                     continue
@@ -147,13 +166,41 @@ class RatingLoader:
         return self._rubrics[rubric.pk]
 
     def criteria(self) -> list[str]:
-        """Names of the study's own criteria and those of the rubrics used so far, from the rubrics or the table."""
+        """Names of the study's own criteria and those of the rubrics used so far, from the rubrics or the table.
+
+        Those that the table has and the rules exclude are among them.
+        """
         met = [key for rubrics in self._rubrics.values() for one in rubrics for key in one.by_key]
-        return list(dict.fromkeys([*self.own.by_key, *met, *self._called]))
+        return list(dict.fromkeys([*self.own.by_key, *met, *self._called, *sorted(self._left_out)]))
+
+    def wide_scales(self) -> list[str]:
+        """A sentence for each criterion of the study's own whose values leave much of its scale's ends unused.
+
+        Fewer than ENOUGH_VALUES values say nothing of it.
+        """
+        found = []
+        for criterion in self.own.by_key.values():
+            values = self._met.get(criterion.pk)
+            if values is None or values.n < ENOUGH_VALUES:
+                continue
+            low, high = criterion.ends
+            unused = (values.low - low) + (high - values.high)
+            if low <= values.low and values.high <= high and unused >= UNUSED_SHARE * (high - low):
+                found.append(
+                    f"The scale of {criterion.key} is {low:g} to {high:g}, but its values are {values.low:g} to "
+                    f"{values.high:g}; if the scale is narrower, load the table again with --scale."
+                )
+        return found
+
+    def _note(self, criterion: Criterion, value: float | None) -> None:
+        if value is not None:
+            met = self._met.setdefault(criterion.pk, _Values(value, value))
+            met.low, met.high, met.n = min(met.low, value), max(met.high, value), met.n + 1
 
     def _given(self, record: RatingRecord, criterion: Criterion) -> GivenAnswer:
         reading = read_value(criterion, record.value) if record.value else None
         if reading is not None:
+            self._note(criterion, reading.value)
             return GivenAnswer(criterion.pk, criterion.key, reading, reason=record.reason)
         if not record.value:
             return GivenAnswer(criterion.pk, criterion.key, None, f"{criterion.key}: no usable answer")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.answers.excluded import set_aside_all
 from annotation.models import Assignment, Score, Study, Task
-from annotation.rubrics.scales import Reading
+from annotation.rubrics.scales import Reading, Rules
 from core.db.bulk_insert import Inserting
 from core.db.created_rows import is_collecting, note_changed, note_created, note_ids
 from core.db.removal import conditions
@@ -77,8 +77,8 @@ class AnswerStore:
     can be used.
     """
 
-    def __init__(self, study: Study, *, repeats: bool = False, whole: bool = False) -> None:
-        self.study, self.repeats, self.whole = study, repeats, whole
+    def __init__(self, study: Study, rules: Rules | None = None, *, whole: bool = False) -> None:
+        self.study, self.rules, self.whole = study, rules or Rules(), whole
         self.made: set[int] = set()
         self._inserting = Inserting(Score, *WRITTEN)
         self.touched: set[int] = set()
@@ -90,6 +90,7 @@ class AnswerStore:
         self._unusable: set[tuple[int, str]] = set()
         self._times: dict[int, int] = {}
         self.repeated = 0
+        self._given: dict[tuple[str, int, int], Reading | None] = {}
         self._numbers: dict[str, int] = {}
         self._new_tasks: dict[str, Task] = {}
         self._pending: dict[tuple[str, int, int], _Pending] = {}
@@ -125,12 +126,19 @@ class AnswerStore:
         return known is not None and self._assignments.get((known[0], rater, 0), 0) in self._unscored
 
     def add(self, place: Place, name: TaskName, rater: int, who: str, given: GivenAnswer, how: Circumstances) -> str:
-        """Add one answer and return "created", "already_there", "unscored" or "left_out".
+        """Add one answer and return "created", "already_there", "dropped", "unscored" or "left_out".
 
-        Raises BadRow for a second one.
+        Raises BadRow for a second one. A correct answer that a table gives again, as one does that has a row per rater,
+        is there already.
         """
-        repeat = self._count(place, name, rater, who, given)
         known = self._tasks.get(name.key)
+        if self.rules.truth and known is None:
+            raise place.bad(f"study {self.study.slug} has no answers to this item", "load its ratings first")
+        if self.rules.truth and self._is_given_again(name, rater, given):
+            return "already_there"
+        repeat = self._count(place, name, rater, who, given)
+        if repeat and self.rules.duplicates == "drop":
+            return "dropped"
         pk = self._assignments.get((known[0], rater, repeat)) if known else None
         if pk is not None and pk not in self.made and self._compare(place, pk, who, given):
             return "already_there"
@@ -152,12 +160,22 @@ class AnswerStore:
         number = self._numbers.setdefault(name.key, len(self._numbers))
         mark = (number << 80) | (rater << 40) | given.criterion
         repeat = self._times.get(mark, 0)
-        if repeat and not self.repeats:
+        if repeat and self.rules.truth:
+            raise place.bad("an earlier row gives another correct answer to the same question", "keep one of them")
+        if repeat and self.rules.duplicates == "refuse":
             raise place.bad(
-                f"{who} has two answers to the same question", "remove one of the rows or use --duplicates repeat"
+                f"{who} has two answers to the same question",
+                "remove one of the rows or use --duplicates repeat or drop",
             )
         self._times[mark] = repeat + 1
         return repeat
+
+    def _is_given_again(self, name: TaskName, rater: int, given: GivenAnswer) -> bool:
+        """Whether an earlier row has given this answer; the first row that gives it is remembered."""
+        mark = name.key, rater, given.criterion
+        again = mark in self._given and self._given[mark] == given.reading
+        self._given.setdefault(mark, given.reading)
+        return again
 
     def _compare(self, place: Place, pk: int, who: str, given: GivenAnswer) -> bool:
         """Whether a stored assignment has the same answer; false if it has none yet. Raises BadRow if it differs."""

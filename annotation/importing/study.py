@@ -28,6 +28,7 @@ class Destination:
     experiment: str = MAIN_EXPERIMENT
     source: str = ""
     clusters: str = ""
+    must_exist: bool = False
 
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
         """Get or create the study, and return it with its items. Raises UserError."""
@@ -38,6 +39,8 @@ class Destination:
         if len(self.experiment) > LONGEST_EXPERIMENT:
             raise UserError(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
         study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
+        if study is None and self.must_exist:
+            raise UserError(f"There is no study {self.study!r} yet; load its ratings before their correct answers.")
         benchmark = self._benchmark(workspace, study)
         if study is None:
             study = Study.objects.create(
@@ -59,8 +62,8 @@ class Destination:
         named = bool(self.benchmark)
         items = Items(
             benchmark,
-            may_create=self.create_items or not named,
-            may_add_categories=not named,
+            may_create=not self.must_exist and (self.create_items or not named),
+            may_add_categories=not self.must_exist and not named,
             run=import_run(benchmark, self.experiment) if named and self.create_items else None,
             experiment=self.experiment,
         )

@@ -32,6 +32,8 @@ class OwnRubric:
 
     def criterion(self, place: Place, key: str, value: str) -> Criterion:
         """The criterion, created at its first value. Raises BadRow for numbers without a scale."""
+        if self.rules.truth:
+            return self._asked(place, key)
         known = self.by_key.get(key)
         scale = self.rules.scale_of(key)
         if known is not None:
@@ -56,6 +58,15 @@ class OwnRubric:
         )
         note_created([self.by_key[key]])
         return self.by_key[key]
+
+    def _asked(self, place: Place, key: str) -> Criterion:
+        """The criterion that a correct answer is about: the only one, whatever the column is called. Raises BadRow."""
+        if key in self.by_key:
+            return self.by_key[key]
+        if len(self.by_key) == 1:
+            return next(iter(self.by_key.values()))
+        known = ", ".join(self.by_key) or "none"
+        raise place.bad(f"study {self.study.slug} has no criterion {key!r}", f"its criteria are {known}")
 
     @staticmethod
     def _grows(criterion: Criterion) -> bool:

@@ -44,7 +44,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a table's values are read: scales by criterion key ("*" for all others), and how exceptions are handled."""
+    """How a table's values are read: scales by criterion key ("*" for all others), and how exceptions are handled.
+
+    `excluded` criteria are left out. With `truth`, the values are the correct answers to tasks that the study already has.
+    """
 
     scales: Mapping[str, Scale] = field(default_factory=dict)
     overall: str = ""
@@ -52,6 +55,8 @@ class Rules:
     duplicates: str = "refuse"
     slots: bool = False
     provenance: str = ""
+    excluded: frozenset[str] = frozenset()
+    truth: bool = False
 
     def scale_of(self, key: str) -> Scale | None:
         return self.scales.get(key) or self.scales.get("*")

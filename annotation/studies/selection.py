@@ -10,11 +10,12 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Assignment, Criterion, Rater, Rubric, Study, Task
 from annotation.policies.policies import Policies, Selection
-from annotation.rubrics.instruction_checks import single_rubrics
+from annotation.rubrics.instruction_checks import PREFIX as CHECK_PREFIX, single_rubrics
 from annotation.rubrics.library import RubricsOf
-from annotation.rubrics.reviews import review_rubric
+from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX, review_rubric
 from annotation.rules.subtasks import Part, subtasks_in
 from generation.models import MAIN_EXPERIMENT, Instruction, Response
+from generation.text_metrics.counts import word_count
 
 WORDS_WHERE_UNKNOWN = 600
 TEXTS_AT_ONCE = 200
@@ -70,6 +71,21 @@ def with_roles(rubrics: QuerySet[Rubric], kind: str) -> QuerySet[Rubric]:
     """The rubrics with which a study of this kind can be answered."""
     roles = ROLES_OF.get(Study.Kind(kind))
     return rubrics.filter(criteria__role__in=roles).distinct() if roles else rubrics
+
+
+def fitting_rubrics(study: Study) -> QuerySet[Rubric]:
+    """The rubrics with which this study can be answered, by key and newest first: its own and the workspace's.
+
+    Those of another benchmark, of a single instruction, and those made for instruction checks and reviews do not fit. The
+    rubric that the study has is among them in any case.
+    """
+    inside = Rubric.objects.filter(workspace=study.workspace_id)
+    of_benchmark = Q(benchmark=study.benchmark_id) | Q(category__benchmark=study.benchmark_id)
+    anywhere = Q(benchmark=None, category=None)
+    library = inside.filter(of_benchmark | anywhere, study=None, instruction=None)
+    made = Q(key__startswith=CHECK_PREFIX) | Q(key__startswith=REVIEW_PREFIX)
+    fitting = with_roles(inside.filter(Q(pk__in=library.values("pk")) | Q(study=study)), study.kind).exclude(made)
+    return inside.filter(Q(pk__in=fitting.values("pk")) | Q(pk=study.rubric_id)).order_by("key", "-version")
 
 
 def chosen_responses(study: Study) -> QuerySet[Response]:
@@ -228,7 +244,7 @@ def _checked_parts(
                 absent += 1
                 continue
             named = {"number": number, "start": part.start, "end": part.end, "kind": where["kind"], "mark": mark}
-            words = len(text[part.start : part.end].split())
+            words = word_count(text[part.start : part.end])
             key = f"c:{one.pk}:{check.pk}:{number}"
             tasks.append(PlannedTask(key, one.pk, None, one.instruction, rubric, words, part=named))
     return tasks, absent
@@ -375,7 +391,7 @@ def _words_asked(instructions: set[int]) -> float:
     """Mean number of words in a sample of the instructions."""
     some = sorted(instructions)[:200]
     texts: list[Any] = [one.text for one in Instruction.objects.filter(pk__in=some).only("messages")]
-    return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
+    return sum(map(word_count, texts)) / len(texts) if texts else 0.0
 
 
 def task_row(study: Study, planned: PlannedTask, position: int) -> Task:

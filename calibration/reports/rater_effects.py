@@ -10,13 +10,14 @@ from annotation.policies.hints import CONDITION
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import ROLES, Bools, NothingToRead, ScoreFrame
 from calibration.reports.codec import Missing, part
+from calibration.statistics.agreement.proportions import Proportion, clustered_proportions
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
 from calibration.statistics.raters.hints import HintEffect, hint_effect
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
-from calibration.statistics.report_reasons import NoCategories, NoHints, OnlySlots
+from calibration.statistics.report_reasons import NoCategories, NoCorrectAnswers, NoHints, OnlyJudges, OnlySlots
 from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
@@ -145,6 +146,67 @@ def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int) -> HintEf
     if not rows:
         raise NoHints("No task was answered both with and without the hint.")
     return HintEffects(rows)
+
+
+@dataclass(frozen=True)
+class CorrectRate:
+    """The share (0 to 1) of a rater's answers that equal the correct ones."""
+
+    rater: str
+    is_judge: bool
+    rate: Proportion
+
+
+@dataclass(frozen=True)
+class Correctness:
+    """How often answers equal the correct answer to their task: of all `people`, and of each rater, lowest first.
+
+    `tasks` have a known answer; positions in a data set count among the people and are not listed.
+    """
+
+    people: Proportion | Missing
+    raters: list[CorrectRate]
+    tasks: int
+
+
+def correctness_part(
+    answers: ScoreFrame, truth: ScoreFrame | None, names: Mapping[int, str], slots: set[int]
+) -> Correctness:
+    """Compare answers with the correct ones of the same task and criterion, the latest where several were given.
+
+    Raises NoCorrectAnswers if no answered task has one.
+    """
+    if truth is None or not len(truth):
+        raise NoCorrectAnswers("The study has no correct answers.")
+    width = max(len(answers.criterion_keys), len(truth.criterion_keys))
+    number = {key: code for code, key in enumerate(answers.criterion_keys)}
+    codes = np.array([number.get(key, -1) for key in truth.criterion_keys], dtype=np.int64)[truth.criterion]
+    newest = np.argsort(truth.assignment, kind="stable")
+    cells = (truth.task * width + codes)[newest]
+    correct = dict(zip(cells[codes[newest] >= 0].tolist(), truth.label_values[newest][codes[newest] >= 0], strict=True))
+    own = (answers.task * width + answers.criterion).tolist()
+    rows = answers.select(np.array([cell in correct for cell in own], dtype=np.bool_))
+    if not len(rows):
+        raise NoCorrectAnswers("No task with answers has a correct answer.")
+    right = rows.label_values == np.array([correct[cell] for cell in own if cell in correct])
+    rates = clustered_proportions(right, rows.rater, rows.instruction)
+    judges = set(np.unique(rows.rater[rows.is_judge]).tolist())
+    listed = [
+        CorrectRate(names[pk], pk in judges, rate) for key, rate in rates.items() if (pk := int(str(key))) not in slots
+    ]
+    return Correctness(
+        people=part(lambda: _of_people(right, rows)),
+        raters=sorted(listed, key=lambda row: (row.rate.value, row.rater)),
+        tasks=len(np.unique(rows.task)),
+    )
+
+
+def _of_people(right: Bools, rows: ScoreFrame) -> Proportion:
+    people = ~rows.is_judge
+    if not people.any():
+        raise OnlyJudges("Only judges have answered these tasks.")
+    everybody = np.zeros(int(people.sum()), dtype=np.int64)
+    return clustered_proportions(right[people], everybody, rows.instruction[people])[0]
 
 
 def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Severities:

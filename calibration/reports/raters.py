@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,16 +18,18 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.data.circumstances import Circumstances, circumstances
 from calibration.data.frames import EVERY_KIND, Bools, Ints, NothingToRead, ScoreFrame, data_hash
-from calibration.data.scores import score_frame
+from calibration.data.scores import decided_studies, score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.rater_behaviour import Habits, habits_part
 from calibration.reports.rater_effects import (
     Consensus,
+    Correctness,
     HintEffects,
     Severities,
     Variances,
     consensus_part,
+    correctness_part,
     hints_part,
     severity_part,
     variance_part,
@@ -171,6 +174,7 @@ class RatersReport:
     n_judged: int
     kinds: Mapping[str, int]
     slots: bool
+    correctness: Correctness | Missing
     accuracy: Accuracies | Missing
     consistency: Consistencies | Missing
     kappa: Kappa | Missing
@@ -212,7 +216,10 @@ def who_rated(frame: ScoreFrame) -> Who:
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
     everybody = score_frame(kinds=EVERY_KIND, study=study, repeats=True)
+    truth = _correct_answers(study)
     hashed = data_hash(everybody)
+    if truth is not None:
+        hashed = sha256(f"{hashed} {data_hash(truth)}".encode()).hexdigest()
     frame = everybody.select(~everybody.is_judge)
     if len(everybody) and not len(frame):
         return hashed, Missing.because(OnlyJudges("Only judges have answered in this study."))
@@ -237,6 +244,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         n_judged=len(np.unique(everybody.assignment[everybody.is_judge & (everybody.repeat == 0)])),
         kinds=Counter(door for pk, door in who.doors.items() if pk in people),
         slots=bool(who.slots),
+        correctness=part(lambda: correctness_part(first, truth, who.names, who.slots)),
         accuracy=part(lambda: _accuracy(first, who, draws, seed)),
         consistency=steady,
         kappa=steady if isinstance(steady, Missing) else part(lambda: _kappa(main, draws, seed)),
@@ -246,6 +254,14 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         hints=part(lambda: hints_part(study, frame.select(frame.repeat == 0), draws, seed)),
         habits=habits_part(study, frame, main, around, who.names, who.slots),
     )
+
+
+def _correct_answers(study: Study) -> ScoreFrame | None:
+    """Read the answers that a lead or a table gave as correct, if the study takes them for labels."""
+    decided = decided_studies(study)
+    if not decided:
+        return None
+    return score_frame(kinds=EVERY_KIND, study=study, people=False, judges=False, decided_in=decided)
 
 
 RATERS: ReportKind[Raters] = register(ReportKind("raters", _compute, slow_from=4_000, shape=Raters))

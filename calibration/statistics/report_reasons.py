@@ -19,6 +19,10 @@ class NoControls(NoStatistic):
     """Nothing with a known answer was rated."""
 
 
+class NoCorrectAnswers(NoStatistic):
+    """The correct answers of no task are known."""
+
+
 class NoPairs(NoStatistic):
     """Two models were never compared."""
 

@@ -20,6 +20,7 @@ from annotation.studies.access import study_read_by
 from annotation.studies.selection import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.web.planned_questions import models_for, questions_of
 from core.messages.rendering import for_reader
 
 MOST_ITEMS = 20
@@ -103,14 +104,18 @@ def plan_of_study(study: Study) -> StudyPlan | None:
 def _planned(study: Study, size: StudySize, overlap: int, raters: int) -> PlannedStudy:
     """Describe the study for the planner, which assumes that every model answers every instruction."""
     a_instruction = max(1, round(size.tasks / size.instructions))
+    questions = questions_of(study)
     return PlannedStudy(
         instructions=max(1, round(size.tasks / a_instruction)),
-        models=a_instruction,
+        models=models_for(a_instruction) if questions.pairs else a_instruction,
         raters=raters,
         overlap=overlap,
         items=min(MOST_ITEMS, size.items),
         repeat_share=float(plan_of(study).rates["probe"]),
-        words_per_response=size.words_a_task,
+        words_per_response=size.words_a_task / (2 if questions.pairs else 1),
+        levels=questions.levels,
+        overall=questions.overall,
+        pairs=a_instruction if questions.pairs else 0,
         words_per_instruction=size.words_an_instruction,
         hourly_pay=Policies.of(study).expected.hourly_pay or Decimal(0),
     )

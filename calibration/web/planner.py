@@ -1,5 +1,6 @@
 """The planner page: the form, and the precision, hours and cost to expect of the planned study."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
@@ -26,6 +27,7 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
+from calibration.web.planned_questions import PlannedQuestions, questions_of
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
 
@@ -70,7 +72,11 @@ class PlannerForm(forms.Form):
         if values["overlap"] > values["raters"]:
             self.add_error("overlap", gettext("A response cannot have more raters than the study has."))
             return values
-        total = values["instructions"] * values["models"] * values["overlap"]
+        if self.questions.pairs and values["models"] < 2:
+            self.add_error("models", gettext("Pairs need at least two models."))
+            return values
+        each = self.questions.pairs_of(values["models"]) or values["models"]
+        total = values["instructions"] * each * values["overlap"]
         if total > MOST_RATINGS:
             raise forms.ValidationError(
                 gettext(
@@ -80,10 +86,22 @@ class PlannerForm(forms.Form):
             )
         return values
 
+    def __init__(self, given: Mapping[str, Any], questions: PlannedQuestions) -> None:
+        super().__init__(given)
+        self.questions = questions
+        if questions.pairs:
+            self.fields["items"].widget = forms.HiddenInput()
+
     def planned(self) -> PlannedStudy:
         names = set(PlannedStudy.__dataclass_fields__)
         values = {name: value for name, value in self.cleaned_data.items() if name in names}
-        return PlannedStudy(**{**values, "hourly_pay": Decimal(values["hourly_pay"])})
+        own = self.questions
+        return PlannedStudy(
+            **{**values, "hourly_pay": Decimal(values["hourly_pay"])},
+            levels=own.levels,
+            overall=own.overall,
+            pairs=own.pairs_of(values["models"]),
+        )
 
     def assumed(self) -> Assumptions:
         return Assumptions(
@@ -91,7 +109,7 @@ class PlannerForm(forms.Form):
         )
 
 
-def starting_values(study: Study) -> dict[str, Any]:
+def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]:
     """Return the form's initial values: the study's present size, and its agreement if that has been measured."""
     found: dict[str, Any] = {
         "instructions": 40,
@@ -124,7 +142,9 @@ def starting_values(study: Study) -> dict[str, Any]:
         found["words_per_response"] = round(sum(words) / len(words))
     fit = next(iter(earlier_fits(study)), None)
     category = fit.categories.order_by("position").first() if fit else None
-    if category is not None:
+    if questions.items:
+        found["items"] = questions.items
+    elif category is not None:
         found["items"] = category.weights.count()
     return found | _measured(study)
 
@@ -154,8 +174,13 @@ def plan_page(form: PlannerForm) -> ResultPage | str:
     return ResultPage(
         title=planner_title(),
         opening=_opening(plan),
-        about=_about(plan),
-        blocks=[_intervals(plan), _weights(plan), _work(plan), _overlap_block(by_overlap, study.raters)],
+        about=f"{_about(plan)} {_asked(study)}",
+        blocks=[
+            _intervals(plan),
+            *([_weights(plan)] if study.overall and not study.pairs else []),
+            _work(plan),
+            _overlap_block(by_overlap, study.raters),
+        ],
         method=_method(),
         sources=["Brysbaert (2019)", "HelloBench (arXiv 2409.16191)"],
         code=["calibration.statistics.design.planner", "calibration.statistics.design.simulation"],
@@ -185,6 +210,17 @@ def _about(plan: Plan) -> str:
         "n": plan.simulations,
         "repeats": plan.repeats,
     }
+
+
+def _asked(study: PlannedStudy) -> str:
+    """Which questions were simulated: those of this study."""
+    levels = {"levels": len(study.levels)}
+    if study.pairs:
+        return gettext("Simulated: a choice among %(levels)d answers for each pair of responses.") % levels
+    words = {**levels, "items": study.items}
+    if study.overall:
+        return gettext("Simulated: %(items)d items with %(levels)d levels each, and an overall score.") % words
+    return gettext("Simulated: %(items)d questions with %(levels)d levels each, without an overall score.") % words
 
 
 def _said(one: Expected) -> str:
@@ -267,7 +303,7 @@ def _by_overlap(study: PlannedStudy, assumed: Assumptions) -> list[tuple[int, Pl
     found = []
     for overlap in OVERLAPS:
         one = replace(study, overlap=overlap, raters=max(study.raters, overlap))
-        if one.instructions * one.models * overlap <= MOST_RATINGS // 4:
+        if one.tasks * overlap <= MOST_RATINGS // 4:
             found.append((overlap, plan_study(one, assumed, simulations=3, draws=100)))
     return found
 
@@ -341,9 +377,10 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
     """What a study like this one would show, take and cost; every number of the plan can be changed."""
     study = study_read_by(cast(User, request.user), slug)
     with excluded_shown(are_excluded_asked(request, study)):
-        start, chosen = starting_values(study), shown_setting()
+        questions = questions_of(study)
+        start, chosen = starting_values(study, questions), shown_setting()
     given = {name: request.GET.get(name, value) for name, value in start.items()}
-    form = PlannerForm(given)
+    form = PlannerForm(given, questions)
     made = plan_page(form) if form.is_valid() else None
     page = made if isinstance(made, ResultPage) else None
     if page is not None and "file" in request.GET:

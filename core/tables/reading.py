@@ -1,22 +1,27 @@
-"""Readers that yield the rows of a table one at a time: CSV, TSV, JSON Lines (plain or gzipped) or Parquet.
+"""Readers that yield the rows of a table one at a time: CSV, TSV, JSON (plain or gzipped), Parquet or a workbook.
 
 Every value is text, and a missing value is "". A problem with one row is passed to `on_bad`, and reading continues. A
 problem with the whole file is raised as BadRow.
 """
 
+import codecs
 import csv
 import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.formula_cells import unescaped
+from core.tables.json_arrays import BrokenArray, array_elements
+from core.tables.rows import Row as Row, as_text, nested_in
+from core.tables.workbooks import NoWorkbook, check_size, workbook_rows
 from core.text import storable
 
 ROWS_AT_ONCE = 256
@@ -31,6 +36,10 @@ STARTS_OF_JSON = frozenset('{["-0123456789tfnNI')
 """The characters with which a JSON value can start in Python's reader; other lines are refused without reading them."""
 LONGEST_VALUE = 5_000_000
 """The maximum number of characters in a CSV value, a hundred times a long answer, so that an open quote is noticed."""
+PIECE = 1 << 20
+"""How many bytes of a JSON array are read at once."""
+WIDE_STARTS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+"""What a text file begins with that another program saved as "Unicode"; UTF-32 LE begins like UTF-16 LE."""
 
 
 class Unpacked:
@@ -52,12 +61,6 @@ class Unpacked:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    place: Place
-    values: Mapping[str, str]
-
-
 def open_bytes(path: Path, name: str) -> IO[bytes]:
     """Open the file for reading bytes, and unpack it if its name ends in .gz. Raises BadRow if it cannot be opened."""
     try:
@@ -72,32 +75,70 @@ def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tup
     """Yield (line number, text with its line end) of a UTF-8 text file; a byte order mark is skipped.
 
     Problems name the file `name`, or by its own name if none is given. Raises BadRow for a file that is empty, damaged or
-    unreadable, or has a line of more than LONGEST_LINE bytes.
+    unreadable, is UTF-16, or has a line of more than LONGEST_LINE bytes.
     """
-    name = name or path.name
+    for number, text, problem in _decoded(path, name or path.name):
+        if problem is None:
+            yield number, text
+        else:
+            on_bad(problem)
+
+
+def _decoded(path: Path, name: str) -> Iterator[tuple[int, str, BadRow | None]]:
+    """Yield (line number, text, None), or with U+FFFD for what is not UTF-8 and the problem. Raises BadRow."""
     number = 0
     packed = path.suffix.lower() == ".gz"
-    with open_bytes(path, name) as file:
+    with _reading(path, name, lambda: number + 1) as file:
         unpacked = Unpacked(path, name)
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+            if packed:
+                unpacked.take(len(raw))
+            if len(raw) > LONGEST_LINE:
+                what = f"the line is longer than {LONGEST_LINE // 1024 // 1024} MB"
+                raise BadRow(name, number, what, "check its line ends, or remove the longest column")
+            if number == 1:
+                _refuse_wide(raw, name)
+            encoding = "utf-8-sig" if number == 1 else "utf-8"
+            try:
+                yield number, raw.decode(encoding), None
+            except UnicodeDecodeError as error:
+                yield number, raw.decode(encoding, "replace"), _not_utf8(raw, error, name, number)
+    if not number:
+        raise _empty(name)
+
+
+@contextmanager
+def _reading(path: Path, name: str, line: Callable[[], int]) -> Iterator[IO[bytes]]:
+    """Open the file; damage that reading meets is raised as BadRow of the line that `line` gives."""
+    with open_bytes(path, name) as file:
         try:
-            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
-                if packed:
-                    unpacked.take(len(raw))
-                if len(raw) > LONGEST_LINE:
-                    what = f"the line is longer than {LONGEST_LINE // 1024 // 1024} MB"
-                    raise BadRow(name, number, what, "check its line ends, or remove the longest column")
-                try:
-                    yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    reason = f"byte {error.start + 1} of the line is not UTF-8"
-                    on_bad(BadRow(name, number, reason, "save the file as UTF-8"))
+            yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             what = "the gzip file ends early" if isinstance(error, EOFError) else "the gzip file is damaged"
-            raise BadRow(name, number + 1, what, "copy or download it again") from error
+            raise BadRow(name, line(), what, "copy or download it again") from error
         except OSError as error:
             raise BadRow(name, 0, f"the file cannot be read ({error.strerror})", "check the file") from error
-    if not number:
-        raise BadRow(name, 0, "the file is empty", "check that the file was written or copied completely")
+
+
+def _refuse_wide(start: bytes, name: str) -> None:
+    """Raise BadRow if the file is UTF-16 or UTF-32, with or without its mark."""
+    if start.startswith(WIDE_STARTS) or b"\0" in start[:2]:
+        raise BadRow(name, 0, "the file is UTF-16 or UTF-32, not UTF-8", "save the file as UTF-8")
+
+
+def _not_utf8(raw: bytes, error: UnicodeDecodeError, name: str, number: int) -> BadRow:
+    reason = f"byte {error.start + 1} of the line is not UTF-8"
+    try:
+        text = raw.decode("gb18030")
+    except UnicodeDecodeError:
+        return BadRow(name, number, reason, "save the file as UTF-8")
+    if any("\u4e00" <= letter <= "\u9fff" for letter in text):
+        reason += ", but could be GBK"
+    return BadRow(name, number, reason, "save the file as UTF-8")
+
+
+def _empty(name: str) -> BadRow:
+    return BadRow(name, 0, "the file is empty", "check that the file was written or copied completely")
 
 
 def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -120,10 +161,13 @@ def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterato
             on_bad(place.bad("the line is not a JSON object", "write one JSON object per line"))
 
 
-def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse) -> Iterator[Row]:
+def read_rows(
+    path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse, *, met: dict[str, None] | None = None
+) -> Iterator[Row]:
     """Yield the rows of a table that must have `columns`; the ending of the file's name says its format.
 
-    Raises BadRow if the file is not such a table, lacks a column or has no row.
+    `met`, if given, gets the names of all columns, in the order in which they appear. Raises BadRow if the file is not
+    such a table, lacks a column or has no row.
     """
     wanted = list(dict.fromkeys(columns))
     reader = {
@@ -131,19 +175,32 @@ def read_rows(path: Path, columns: Iterable[str] = (), on_bad: OnBadRow = refuse
         ".tsv": _csv_rows,
         ".jsonl": _json_rows,
         ".ndjson": _json_rows,
+        ".json": _json_rows,
         ".parquet": _parquet_rows,
+        ".xlsx": _workbook_rows,
     }.get(_format_of(path))
-    if reader is None:
+    if reader is None or (path.suffix.lower() == ".gz" and reader in (_parquet_rows, _workbook_rows)):
         raise BadRow(
             path.name,
             0,
-            "the name does not end in .csv, .tsv, .jsonl (each also with .gz) or .parquet",
+            "the name does not end in .csv, .tsv, .jsonl, .json (each also with .gz), .parquet or .xlsx",
             "rename the file so that its ending says its format",
         )
     some = False
-    for row in reader(path, wanted, on_bad):
+    problems: list[BadRow] = []
+
+    def note(problem: BadRow) -> None:
+        del problems[1:]
+        problems.append(problem)
+        on_bad(problem)
+
+    for row in reader(path, wanted, note):
         some = True
+        if met is not None:
+            met.update(dict.fromkeys(row.values))
         yield row
+    if not some and problems:
+        raise problems[0]
     if not some:
         raise BadRow(
             path.name,
@@ -181,34 +238,43 @@ def _columns_said(known: Sequence[str]) -> str:
 
 def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
     at = 0
+    undecoded: list[BadRow] = []
 
     def texts() -> Iterator[str]:
         nonlocal at
-        for number, text in lines(path, on_bad):
+        for number, text, problem in _decoded(path, path.name):
             at = number
+            if problem is not None:
+                undecoded.append(problem)
             yield storable(text)
 
     csv.field_size_limit(LONGEST_VALUE)
-    reader = csv.reader(texts(), delimiter="\t" if _format_of(path) == ".tsv" else ",", strict=True)
-    with _csv_errors(path, lambda: at):
+    stream = texts()
+    separator = "\t" if _format_of(path) == ".tsv" else ","
+    reader = csv.reader(stream, delimiter=separator, strict=True)
+    with _csv_errors(path, lambda: at, refuse):
         header = [unescaped(name) for name in next(reader, [])]
+    if undecoded:
+        raise undecoded[0]
     _require_header(Place(path.name, 1), header, wanted)
     while True:
-        with _csv_errors(path, lambda: at):
+        values: list[str] | None = []
+        with _csv_errors(path, lambda: at, on_bad) as broken:
             values = next(reader, None)
         if values is None:
             return
-        if not values:
-            continue
-        place = Place(path.name, at)
-        if len(values) == len(header):
-            yield Row(place, dict(zip(header, map(unescaped, values), strict=True)))
-        else:
-            on_bad(
-                place.bad(
-                    f"the row has {len(values)} values for {len(header)} columns", "quote values that contain commas"
-                )
-            )
+        if broken:
+            reader = csv.reader(stream, delimiter=separator, strict=True)
+        elif undecoded:
+            on_bad(undecoded[0])
+        elif values:
+            place = Place(path.name, at)
+            if len(values) == len(header):
+                yield Row(place, dict(zip(header, map(unescaped, values), strict=True)))
+            else:
+                reason = f"the row has {len(values)} values for {len(header)} columns"
+                on_bad(place.bad(reason, "quote values that contain commas"))
+        undecoded.clear()
 
 
 def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:
@@ -219,47 +285,114 @@ def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) 
 
 
 @contextmanager
-def _csv_errors(path: Path, line: Any) -> Iterator[None]:
+def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterator[list[BadRow]]:
+    """Pass what csv refuses to `on_bad`, and list it; line ends that no line of the file can be read with are raised."""
+    broken: list[BadRow] = []
     try:
-        yield
+        yield broken
     except csv.Error as error:
         if "new-line character" in str(error):
             reason, remedy = (
                 "its lines end in a single carriage return",
                 "save the file with the line ends of Unix or Windows",
             )
-        elif "field larger" in str(error):
+            raise BadRow(path.name, line(), reason, remedy) from error
+        if "field larger" in str(error):
             reason = f"a value is longer than {csv.field_size_limit():,} characters"
             remedy = "check the quotation marks in and above this line, or remove the column"
         else:
             reason, remedy = f"the file is not valid CSV ({error})", "check the quotation marks in and above this line"
-        raise BadRow(path.name, line(), reason, remedy) from error
-
-
-def _as_text(value: object) -> str:
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    if isinstance(value, bytes):
-        return storable(value.decode(errors="replace"))
-    return str(value)
+        broken.append(BadRow(path.name, line(), reason, remedy))
+        on_bad(broken[0])
 
 
 def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    array = _format_of(path) == ".json"
     first = True
-    for place, value in json_lines(path, on_bad):
+    for place, value in json_objects(path, on_bad) if array else json_lines(path, on_bad):
         if first:
             _require(place, wanted, list(value))
             first = False
         try:
-            values = {key: _as_text(item) for key, item in value.items()}
+            values = {key: as_text(item) for key, item in value.items()}
         except RecursionError:
             on_bad(place.bad("the values are nested too deeply", "write them as text"))
             continue
-        yield Row(place, {**dict.fromkeys(wanted, ""), **values})
+        yield Row(place, {**dict.fromkeys(wanted, ""), **values}, nested_in(value))
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPlace(Place):
+    """The place of an element of a JSON array, which may share its line with all others."""
+
+    number: int
+
+    def bad(self, reason: str, remedy: str) -> BadRow:
+        return BadRow(self.file, self.line, f"element {self.number}: {reason}", remedy)
+
+
+def json_objects(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the objects of a JSON array, read in pieces, with their places; or of JSON Lines, if no array begins the file.
+
+    Where the array is broken, the problem is passed to `on_bad` and what follows is not read. Raises BadRow.
+    """
+    name = name or path.name
+    pieces = _pieces(path, name)
+    start = ""
+    for piece in pieces:
+        start += piece
+        if start.strip():
+            break
+    if start.lstrip()[:1] == "{":
+        pieces.close()
+        yield from _single_objects(path, on_bad, name)
+        return
+    try:
+        for element in array_elements(chain([start], pieces), LONGEST_LINE):
+            place = ElementPlace(name, element.line, element.number)
+            if not element.decoded:
+                on_bad(place.bad("it has bytes that are not UTF-8", "save the file as UTF-8"))
+            elif isinstance(element.value, dict):
+                yield place, element.value
+            else:
+                on_bad(place.bad("it is not a JSON object", "write one JSON object per row"))
+    except BrokenArray as error:
+        on_bad(BadRow(name, error.line, error.reason, "write the file as one array of JSON objects: [{...}, {...}]"))
+
+
+def _single_objects(path: Path, on_bad: OnBadRow, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the objects of JSON Lines; a file of one object over several lines is no table. Raises BadRow."""
+    some = False
+
+    def bad(problem: BadRow) -> None:
+        if not some:
+            what = "the file is neither an array of JSON objects nor one JSON object per line"
+            raise BadRow(name, problem.line, what, "write the rows as [{...}, {...}]") from problem
+        on_bad(problem)
+
+    for place, value in json_lines(path, bad, name):
+        some = True
+        yield place, value
+
+
+def _pieces(path: Path, name: str) -> Generator[str]:
+    """Yield the text of a UTF-8 file in pieces; other bytes are decoded by surrogateescape. Raises BadRow."""
+    packed = path.suffix.lower() == ".gz"
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
+    line = 1
+    with _reading(path, name, lambda: line) as file:
+        unpacked = Unpacked(path, name)
+        raw = file.read(PIECE)
+        if not raw:
+            raise _empty(name)
+        _refuse_wide(raw, name)
+        while raw:
+            if packed:
+                unpacked.take(len(raw))
+            line += raw.count(b"\n")
+            yield decoder.decode(raw)
+            raw = file.read(PIECE)
+        yield decoder.decode(b"", final=True)
 
 
 def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -276,7 +409,38 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
             unpacked.take(batch.nbytes)
             for value in batch.to_pylist():
                 line += 1
-                yield Row(Place(path.name, line), {key: _as_text(item) for key, item in value.items()})
+                texts = {key: as_text(item) for key, item in value.items()}
+                yield Row(Place(path.name, line), texts, nested_in(value))
     except (arrow.ArrowException, OSError) as error:
         what = "the file is not valid Parquet" if path.stat().st_size else "the file is empty"
         raise BadRow(path.name, 0, what, "check that the file was written or copied completely") from error
+
+
+def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    open_bytes(path, path.name).close()
+    if not path.stat().st_size:
+        raise _empty(path.name)
+    try:
+        check_size(path, Unpacked(path, path.name).take)
+        unpacked = Unpacked(path, path.name)
+        header: list[str] = []
+        for number, values in workbook_rows(path):
+            place = Place(path.name, number)
+            texts = [as_text(value) for value in values]
+            if not header:
+                header = _header_of(place, texts, wanted)
+                continue
+            unpacked.take(sum(map(len, texts)))
+            if texts[len(header) :] and texts[len(header)]:
+                on_bad(place.bad("the row has a value beside the table", "give its column a name, or remove the value"))
+                continue
+            yield Row(place, dict(zip(header, texts, strict=False)))
+    except NoWorkbook as error:
+        raise BadRow(path.name, 0, error.reason, error.remedy) from error
+
+
+def _header_of(place: Place, names: list[str], wanted: Sequence[str]) -> list[str]:
+    if "" in names:
+        raise place.bad(f"column {names.index('') + 1} has no name", "give each column its own name")
+    _require_header(place, names, wanted)
+    return names

@@ -24,6 +24,7 @@ from generation.execution.throttling import Throttling
 from generation.execution.write_ahead_log import LogFull, LoggedReply, LogUnusable, WriteAheadLog
 from generation.llm.errors import TooLong
 from generation.llm.protocol.call_limits import CallFailed
+from generation.llm.protocol.messages import NONE_USABLE
 from generation.llm.protocol.prices import NOTHING, Ceiling, Spend
 from generation.llm.requests import Reply, Request
 from generation.models import Endpoint
@@ -35,6 +36,8 @@ GIVE_UP_AFTER = 5
 """Consecutive calls that failed however often they were retried: the endpoint is down."""
 REFUSED_IN_A_ROW = 50
 """Consecutive calls that were each refused for their own content, as a filter does: it now seems to concern all calls."""
+UNUSABLE_IN_A_ROW = 50
+"""Items in a row closed by a reply that could not be used: the model does not do what is asked, and every call costs."""
 
 Item = TypeVar("Item", bound=Model)
 C = TypeVar("C", bound="InFlightCall[Any]")
@@ -94,6 +97,7 @@ class WorkQueue(ABC, Generic[Item, C]):
         self.answered = 0
         self.withheld = NOTHING
         self.gave_up = self.disk_full = ""
+        self.unusable = 0
         self.outdated = self.proven = False
         self.beside: Sequence[WorkQueue[Any, Any]] = ()
 
@@ -325,6 +329,12 @@ class WorkQueue(ABC, Generic[Item, C]):
                 self._give_up(str(error))
                 self._close_failing()
         return []
+
+    def count_usable(self, usable: bool, reason: str = "") -> None:
+        """Count an item that a reply has closed; give up after UNUSABLE_IN_A_ROW without a usable one."""
+        self.unusable = 0 if usable else self.unusable + 1
+        if self.unusable >= UNUSABLE_IN_A_ROW:
+            self._give_up(NONE_USABLE(n=self.unusable, reason=reason))
 
     def _give_up(self, error: str) -> None:
         self.gave_up = self.gave_up or error

@@ -31,6 +31,9 @@ COLUMNS = (
     "rubric",
 )
 PARTS = ("task", "data", "requirements")
+PARTED = ("prompt", "task", "data", "hint")
+"""Columns whose value may be a list of texts, which are parts of one text."""
+LISTS = ("requirements", "tags")
 ROLES = ("system", "user", "assistant")
 LONGEST_NAME, LONGEST_KEY, LONGEST_LANGUAGE = 200, 100, 10
 LANGUAGES = {
@@ -63,16 +66,30 @@ class InstructionLayout:
     rubric: str = ""
     overall: str = ""
 
+    def column_of(self, name: str) -> str:
+        """The file's column for one of our names, '' where none is read."""
+        return self.named.get(name, name if name in self.by_own_name else "")
+
     def value(self, row: Row, name: str) -> str:
-        column = self.named.get(name, name if name in self.by_own_name else "")
-        return row.values.get(column, "") if column else ""
+        """The text of a column: of a list its parts, with a blank line between them where the column may have several.
+
+        Messages, requirements and tags may be lists as JSON. Raises BadRow for a list where one value belongs.
+        """
+        column = self.column_of(name)
+        if column not in row.nested or name == "messages":
+            return row.values.get(column, "") if column else ""
+        if name in PARTED:
+            return "\n\n".join(row.texts(column))
+        return json.dumps(row.texts(column), ensure_ascii=False) if name in LISTS else row.one(column)
 
 
-def read_instructions(path: Path, layout: InstructionLayout, on_bad: OnBadRow = refuse) -> Iterator[InstructionRecord]:
-    """The instructions of a table, each of its own name and with something that is asked."""
+def read_instructions(
+    path: Path, layout: InstructionLayout, on_bad: OnBadRow = refuse, *, met: dict[str, None] | None = None
+) -> Iterator[InstructionRecord]:
+    """The instructions of a table, each of its own name and with something that is asked; `met` as in read_rows."""
     seen: set[str] = set()
     needed = ["instruction", *layout.named] if "instruction" not in layout.named else list(layout.named)
-    for row in read_rows(path, [layout.named.get(name, name) for name in needed], on_bad):
+    for row in read_rows(path, [layout.named.get(name, name) for name in needed], on_bad, met=met):
         try:
             record = instruction_of(row, layout)
             if record.external_id in seen:
@@ -122,7 +139,10 @@ def _asked(
     row: Row, layout: InstructionLayout, language: str
 ) -> tuple[str | None, tuple[tuple[str, str], ...], PromptParts | None]:
     """The text asked, what was said before it, and what it was put together from."""
-    prompt, chat = layout.value(row, "prompt"), layout.value(row, "messages").strip()
+    if _is_chat(row.nested.get(layout.column_of("prompt"))):
+        prompt, chat = "", row.values[layout.column_of("prompt")]
+    else:
+        prompt, chat = layout.value(row, "prompt"), layout.value(row, "messages").strip()
     by_chance = (prompt.strip() or chat) and not any(name in layout.named for name in PARTS)
     task, data, demands = ("", "", "") if by_chance else (layout.value(row, name) for name in PARTS)
     given = [what for what, text in (("a prompt", prompt), ("messages", chat), ("a task", task)) if text.strip()]
@@ -139,6 +159,11 @@ def _asked(
         return None, (), None
     parts = PromptParts(task.strip(), data.strip(), requirements_in(demands))
     return wrap(parts.task, parts.data, parts.requirements, language=language), (), parts
+
+
+def _is_chat(prompt: object) -> bool:
+    """Whether a prompt is written as a list of messages."""
+    return isinstance(prompt, list) and any(isinstance(part, dict) for part in prompt)
 
 
 def _turns(place: Place, text: str) -> list[tuple[str, str]]:

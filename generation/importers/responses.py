@@ -1,6 +1,7 @@
 """Rows of a table -> responses that were generated elsewhere, each with what it says of its instruction."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
@@ -21,34 +22,56 @@ BY_OWN_NAME = ("instruction", "response", "model", "prompt", "category", "words_
 LONGEST_FINISH_REASON = 30
 
 
+def response_layout(columns: Mapping[str, str], *, model: str = "") -> InstructionLayout:
+    """`columns` gives our name -> the file's column; that of the model is not read where `model` wrote them all."""
+    return InstructionLayout(
+        {name: column for name, column in columns.items() if not (model and name == "model")},
+        [name for name in BY_OWN_NAME if not (model and name == "model")],
+    )
+
+
 def read_responses(
-    path: Path, columns: Mapping[str, str], on_bad: OnBadRow = refuse, *, model: str = ""
+    path: Path,
+    columns: Mapping[str, str],
+    on_bad: OnBadRow = refuse,
+    *,
+    model: str = "",
+    met: dict[str, None] | None = None,
 ) -> Iterator[ResponseRecord]:
     """`columns` gives our name -> the file's column; `model` wrote them all, whatever a column says.
 
-    A model's second answer to an instruction with the same sample number is a bad row.
+    A response that is a list has a sample in each part, numbered from 0. A model's second answer to an instruction with
+    the same sample number is a bad row. `met` as in read_rows.
     """
-    named = {name: column for name, column in columns.items() if not (model and name == "model")}
-    layout = InstructionLayout(named, BY_OWN_NAME)
-    needed = dict.fromkeys(("instruction", "response", *named))
+    layout = response_layout(columns, model=model)
+    needed = dict.fromkeys(("instruction", "response", *layout.named))
     seen: set[tuple[str, str, int]] = set()
-    for row in read_rows(path, [named.get(name, name) for name in needed], on_bad):
+    for row in read_rows(path, [layout.named.get(name, name) for name in needed], on_bad, met=met):
         try:
-            record = _response_of(row, layout, model)
-            key = record.instruction.external_id, record.model, record.sample
-            if key in seen:
+            records = _responses_of(row, layout, model)
+            keys = {(record.instruction.external_id, record.model, record.sample) for record in records}
+            if keys & seen:
                 raise row.place.bad(
-                    f"{record.model} has answered {key[0]!r} in an earlier row",
+                    f"{records[0].model} has answered {records[0].instruction.external_id!r} in an earlier row",
                     "keep one of them, or name the column that numbers the samples with --column sample=COLUMN",
                 )
-            seen.add(key)
+            seen |= keys
         except BadRow as problem:
             on_bad(problem)
             continue
-        yield record
+        yield from records
 
 
-def _response_of(row: Row, layout: InstructionLayout, model: str) -> ResponseRecord:
+def _responses_of(row: Row, layout: InstructionLayout, model: str) -> list[ResponseRecord]:
+    column = layout.column_of("response")
+    texts = row.texts(column) if column in row.nested else [row.values[column]]
+    if len(texts) > 1 and layout.value(row, "sample").strip():
+        raise row.place.bad(f"{column} is a list of {len(texts)} and the row has the number of one sample", "keep one")
+    record = _response_of(row, layout, model, (texts or [""])[0])
+    return [record, *(replace(record, text=text, sample=number) for number, text in enumerate(texts[1:], start=1))]
+
+
+def _response_of(row: Row, layout: InstructionLayout, model: str, text: str) -> ResponseRecord:
     writer = model or layout.value(row, "model").strip()
     instruction = instruction_of(row, layout)
     if not writer:
@@ -59,7 +82,7 @@ def _response_of(row: Row, layout: InstructionLayout, model: str) -> ResponseRec
         place=row.place,
         instruction=instruction,
         model=writer,
-        text=layout.value(row, "response"),
+        text=text,
         sample=whole(row.place, "number of a sample", layout.value(row, "sample")) or 0,
         finish_reason=layout.value(row, "finish_reason").strip()[:LONGEST_FINISH_REASON],
         input_tokens=whole(row.place, "number of tokens", layout.value(row, "input_tokens")),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
@@ -17,6 +18,8 @@ STRENGTHS = (1, 2)
 """How much better the chosen side is: slightly, much."""
 LARGEST_WHOLE = 2**31 - 1  # what every database keeps
 LONGEST_SECONDS = 1e9
+TRUTH = "correct answers"
+"""The name under which the correct answers of a table are stored."""
 _CHOICE_OF = {choice.lower(): choice for choice in CHOICES}
 
 RATING_COLUMNS = (
@@ -71,7 +74,9 @@ class Layout:
     `columns` gives our name -> the file's column; `wide` are columns that each hold one rater's answers;
     `judges` are the columns that name judges (wide ones, or one whose value names the judge or says yes);
     `where` keeps the rows whose column has one of the values. `choices` map a label to a choice, such as A, or with a
-    strength A:2; `sides` map what stands in the column `first` to A or B.
+    strength A:2; `sides` map what stands in the column `first` to A or B. `criteria` gives, for a table with one row per
+    annotation, each criterion -> the column of its values. With `truth` the values are the correct answers, which no
+    rater gave.
     """
 
     columns: Mapping[str, str]
@@ -82,16 +87,18 @@ class Layout:
     where: Mapping[str, frozenset[str]] = field(default_factory=dict)
     choices: Mapping[str, str] = field(default_factory=dict)
     sides: Mapping[str, str] = field(default_factory=dict)
+    truth: bool = False
+    criteria: Mapping[str, str] = field(default_factory=dict)
 
     def needed(self) -> list[str]:
-        return [*self.columns.values(), *self.wide, *self.judges, *self.where]
+        return [*self.columns.values(), *self.wide, *self.judges, *self.where, *self.criteria.values()]
 
     def keeps(self, row: Row) -> bool:
         return all(row.values[column] in values for column, values in self.where.items())
 
     def value(self, row: Row, name: str) -> str:
         column = self.columns.get(name)
-        return row.values[column].strip() if column else ""
+        return row.one(column).strip() if column else ""
 
     def required(self, row: Row, name: str) -> str:
         value = self.value(row, name)
@@ -108,19 +115,22 @@ class Layout:
         if self.wide:
             for column in self.wide:
                 label, is_judge = self.named(column, column in self.judges)
-                yield label, is_judge, _answer(row.values[column])
+                yield label, is_judge, _answer(row.one(column))
             return
-        answer = _answer(self.value(row, name))
+        yield *self.rater(row), _answer(self.value(row, name))
+
+    def rater(self, row: Row) -> tuple[str, bool]:
+        """The only rater of a row, and whether it is a judge."""
+        if self.truth:
+            return TRUTH, False
         if self.judge_name:
-            yield self.judge_name, True, answer
-            return
-        mark = row.values[self.judges[0]].strip() if self.judges else ""
+            return self.judge_name, True
+        mark = row.one(self.judges[0]).strip() if self.judges else ""
         if mark and not ("rater" in self.columns and mark.lower() in YES_WORDS | NO_WORDS):
-            yield mark, True, answer
-            return
+            return mark, True
         if "rater" not in self.columns:
             raise row.place.bad(f"{self.judges[0]} is empty", "name the judge there, or the rater's column")
-        yield *self.named(self.required(row, "rater"), mark.lower() in YES_WORDS), answer
+        return self.named(self.required(row, "rater"), mark.lower() in YES_WORDS)
 
     def named(self, label: str, is_judge: bool) -> tuple[str, bool]:
         """The rater's name without the prefix of judges, and whether it is one."""
@@ -154,9 +164,11 @@ def _whole(row: Row, layout: Layout, name: str) -> int | None:
     return None if number is None else int(number)
 
 
-def read_ratings(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[RatingRecord]:
+def read_ratings(
+    path: Path, layout: Layout, on_bad: OnBadRow = refuse, *, met: dict[str, None] | None = None
+) -> Iterator[RatingRecord]:
     """Ratings of a table. Where no column names the criterion, it is called after the column of the values."""
-    for row in read_rows(path, layout.needed(), on_bad):
+    for row in read_rows(path, layout.needed(), on_bad, met=met):
         if not layout.keeps(row):
             continue
         try:
@@ -166,28 +178,32 @@ def read_ratings(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Itera
 
 
 def _ratings_of(row: Row, layout: Layout) -> list[RatingRecord]:
+    record = partial(
+        RatingRecord,
+        place=row.place,
+        item=layout.required(row, "item"),
+        instruction=layout.value(row, "instruction"),
+        model=layout.value(row, "model"),
+        category=layout.value(row, "category"),
+        variant=layout.variant(row),
+        order=_whole(row, layout, "order"),
+        seconds=_number(row, layout, "seconds"),
+        reason=layout.value(row, "reason"),
+        rater_kind=_rater_kind(layout, row),
+        hint=_hint(layout, row),
+    )
+    if layout.criteria:
+        rater, is_judge = layout.rater(row)
+        return [
+            record(rater=rater, is_judge=is_judge, criterion=criterion, value=_answer(row.one(column)))
+            for criterion, column in layout.criteria.items()
+        ]
     if "criterion" in layout.columns:
         criterion = layout.required(row, "criterion")
     else:
         criterion = layout.columns.get("value", "rating")
     return [
-        RatingRecord(
-            place=row.place,
-            item=layout.required(row, "item"),
-            rater=rater,
-            is_judge=is_judge,
-            criterion=criterion,
-            value=answer,
-            instruction=layout.value(row, "instruction"),
-            model=layout.value(row, "model"),
-            category=layout.value(row, "category"),
-            variant=layout.variant(row),
-            order=_whole(row, layout, "order"),
-            seconds=_number(row, layout, "seconds"),
-            reason=layout.value(row, "reason"),
-            rater_kind=_rater_kind(layout, row),
-            hint=_hint(layout, row),
-        )
+        record(rater=rater, is_judge=is_judge, criterion=criterion, value=answer)
         for rater, is_judge, answer in layout.raters(row, "value")
     ]
 
@@ -205,40 +221,47 @@ def _hint(layout: Layout, row: Row) -> bool | None:
     return word in YES_WORDS if word else None
 
 
-def read_judgements(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[RatingRecord]:
+def read_judgements(
+    path: Path, layout: Layout, on_bad: OnBadRow = refuse, *, met: dict[str, None] | None = None
+) -> Iterator[RatingRecord]:
     """A judge's item scores: the criterion by its key or, as `item_index`, by its place from 0."""
-    for row in read_rows(path, layout.needed(), on_bad):
+    for row in read_rows(path, layout.needed(), on_bad, met=met):
         if not layout.keeps(row):
             continue
         try:
-            yield _judgement_of(row, layout)
+            yield from _judgements_of(row, layout)
         except BadRow as problem:
             on_bad(problem)
 
 
-def _judgement_of(row: Row, layout: Layout) -> RatingRecord:
-    by_place = "item_index" in layout.columns
-    if by_place:
-        layout.required(row, "item_index")
-    return RatingRecord(
+def _judgements_of(row: Row, layout: Layout) -> list[RatingRecord]:
+    record = partial(
+        RatingRecord,
         place=row.place,
         item=layout.required(row, "item"),
         rater=layout.judge_name or layout.named(layout.required(row, "judge"), True)[0],
         is_judge=True,
-        criterion="" if by_place else layout.required(row, "criterion"),
-        value=_answer(layout.value(row, "value")),
         instruction=layout.value(row, "instruction"),
         model=layout.value(row, "model"),
         category=layout.value(row, "category"),
         variant=layout.variant(row),
         reason=layout.value(row, "reason"),
-        position=_whole(row, layout, "item_index") if by_place else None,
     )
+    if layout.criteria:
+        columns = layout.criteria.items()
+        return [record(criterion=criterion, value=_answer(row.one(column))) for criterion, column in columns]
+    value = _answer(layout.value(row, "value"))
+    if "item_index" not in layout.columns:
+        return [record(criterion=layout.required(row, "criterion"), value=value)]
+    layout.required(row, "item_index")
+    return [record(criterion="", value=value, position=_whole(row, layout, "item_index"))]
 
 
-def read_preferences(path: Path, layout: Layout, on_bad: OnBadRow = refuse) -> Iterator[PreferenceRecord]:
+def read_preferences(
+    path: Path, layout: Layout, on_bad: OnBadRow = refuse, *, met: dict[str, None] | None = None
+) -> Iterator[PreferenceRecord]:
     """Choices between two responses; `layout.choices` says what the file's own labels mean."""
-    for row in read_rows(path, layout.needed(), on_bad):
+    for row in read_rows(path, layout.needed(), on_bad, met=met):
         if not layout.keeps(row):
             continue
         try:

@@ -26,8 +26,9 @@ class Counts:
     """What became of the records of a load.
 
     `completed` rows were there without their text; `unscored` verdicts are stored as such; `empty` are nothing.
-    `repeated` of those created are further answers of a rater to the same question; `left_out` answers are stored as
-    excluded from results.
+    `repeated` of those created are further answers of a rater to the same question; `dropped` are second answers to the
+    same question, and `excluded` those to a criterion that was not wanted; `left_out` answers are stored as excluded from
+    results.
     """
 
     created: int = 0
@@ -37,6 +38,8 @@ class Counts:
     unscored: int = 0
     empty: int = 0
     repeated: int = 0
+    dropped: int = 0
+    excluded: int = 0
     left_out: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":

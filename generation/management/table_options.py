@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 
 from accounts.models import Workspace
 from core.db.created_rows import note_created
+from core.tables.rows import unread
 from generation.models import Benchmark
 
 MOST_NAMED = 5
@@ -39,6 +40,14 @@ def benchmark_to_fill(workspace: Workspace, slug: str, *, title: str = "") -> Be
     benchmark, made = Benchmark.objects.get_or_create(workspace=workspace, slug=slug, defaults={"names": names})
     note_created([benchmark] if made else [])
     return benchmark
+
+
+def unread_columns(met: Iterable[str], read: Iterable[str]) -> str:
+    """Return a note on columns of the file that were not read, '' where there are none."""
+    columns = unread(met, read)
+    if not columns:
+        return ""
+    return f"Columns that were not read: {', '.join(columns)}. Name those that matter with --column NAME=COLUMN."
 
 
 def kept_otherwise(names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 Words are those of nltk 3.9.1's word_tokenize behind a Punkt sentence splitter that was never trained, so
 nothing has to be downloaded. The rules (Apache-2.0, nltk.tokenize.destructive and nltk.tokenize.punkt)
 are kept here at that version because later ones count differently; counting goes chunk by chunk, which
-gives the same number some twenty times faster.
+gives the same number some twenty times faster. word_count alone counts Chinese and Japanese by the character.
 """
 
 import re
@@ -98,6 +98,9 @@ _ONLY_CLOSERS = re.compile(r"[\]\)}>\"'»”’]+\Z")
 _QUOTE_BEFORE_LINE_BREAK = re.compile(r"'(?=[^\S ])")
 _PLAIN_CHUNK = re.compile(r"([A-Za-z0-9]+)([.,;:?!]?)\Z")
 _CONTRACTIONS = frozenset(("cannot", "gimme", "gonna", "gotta", "lemme", "wanna"))
+_CHARACTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_UNSPACED = re.compile(f"[{_CHARACTERS}]")
+_UNSPACED_RUN = re.compile(f"[{_CHARACTERS}\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’—…·]+")
 _CHUNK_LENGTH_KEPT = 40
 _CHUNKS_KEPT = 200_000
 
@@ -264,7 +267,22 @@ def _count_sentence(sentence: str) -> int:
 
 
 def word_count(text: str) -> int:
-    """The number of words: len(words(text)), counted faster."""
+    """The number of words: len(words(text)), counted faster, with each Chinese or Japanese character a word of its own.
+
+    Those scripts put no spaces between words, so that nltk takes a whole clause for one. Their punctuation, and quotation
+    marks, dashes and dots that touch them, are no words.
+    """
+    characters = len(_UNSPACED.findall(text))
+    if not characters:
+        return _spaced_words(text)
+    return characters + _spaced_words(_UNSPACED_RUN.sub(_blank, text))
+
+
+def _blank(run: re.Match[str]) -> str:
+    return " " if _UNSPACED.search(run[0]) else run[0]
+
+
+def _spaced_words(text: str) -> int:
     return sum(_count_sentence(text[start:end]) for start, end in _sentence_spans(text))
 
 

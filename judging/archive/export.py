@@ -72,6 +72,8 @@ SCORE_COLUMNS = (
     "not_applicable",
     "not_counted",
     "discredited",
+    "item",
+    "item_b",
 )
 
 
@@ -274,7 +276,8 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
 
     `not_counted` says why an answer is not counted: "excluded" by a lead; of a surplus answer "closed", the state in which
     its rater was stopped, or "full" where others had taken every assignment slot. Late changes are only in
-    rows/annotation.latechange.jsonl, the reasons of exclusions only in rows/annotation.exclusion.jsonl.
+    rows/annotation.latechange.jsonl, the reasons of exclusions only in rows/annotation.exclusion.jsonl. `item` and `item_b`
+    are what the files that were loaded call the responses, so that a line can be joined to them.
     """
     columns = (
         "assignment__task__study__slug",
@@ -298,15 +301,17 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         "not_applicable",
         "assignment__reason",
         "assignment__discredited",
+        "assignment__task__response_a__external_id",
+        "assignment__task__response_b__external_id",
     )
     rows = Score.objects.filter(assignment__task__study=study).order_by("pk").values_list(*columns)
     with archive.open("tables/scores.csv", "w", force_zip64=True) as binary:
         out = io.TextIOWrapper(binary, "utf-8", newline="")
         writer = CsvWriter(out)
         writer.writerow(SCORE_COLUMNS)
-        for row in rows.iterator(chunk_size=5000):
+        for *row, item, item_b in rows.iterator(chunk_size=5000):
             called = [row[6] or row[7]]
             why = why_not_counted(row[11], row[-2])
-            writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1])))
+            writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1]), item, item_b))
         out.flush()
         out.detach()

@@ -132,7 +132,10 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
             reply_row(call.item, reply, request_hash=call.request_hash, attempt=call.attempts, cost=self.price(reply))
         )
         call.attempts += 1
-        return self._settled(call, reply)
+        outcome = self._settled(call, reply)
+        if outcome and not call.item.canary:
+            self.count_usable(isinstance(outcome, Verdict), outcome.reason if isinstance(outcome, Unscored) else "")
+        return outcome is not None
 
     def record_attempt(self, call: JudgeCall, error: CallFailed, money: Decimal) -> None:
         self.ledger.replies.append(
@@ -170,8 +173,8 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
         ).exclude(item__in=[call.key for call in calls])
         return {reply.request_hash: reply for reply in replies.order_by("-pk")}
 
-    def _settled(self, call: JudgeCall, reply: ChatReply) -> bool:
-        """Whether the reply closes the item, by a verdict or as its last attempt.
+    def _settled(self, call: JudgeCall, reply: ChatReply) -> Verdict | Unscored | None:
+        """Close the item by a verdict, or as its last attempt, and return the outcome.
 
         Otherwise the conversation goes on with what is wrong.
         """
@@ -179,16 +182,16 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
         match self.transport.parse(call, reply):
             case Verdict() as verdict:
                 self.ledger.close(call.item, canonical(call.item, verdict))
-                return True
+                return verdict
             case Unscored() as unscored:
                 most = self.settings.get("attempts", ATTEMPTS)
                 if not self.transport.corrects or call.replies >= most or reply.finish_reason == FILTERED:
                     self.ledger.close(call.item, unscored)
-                    return True
+                    return unscored
                 first = call.messages[: _first_turn(call.messages)]
                 quoted = {"role": "assistant", "content": reply.text[:LONGEST_QUOTED_REPLY].strip() or "(nothing)"}
                 call.messages = [*first, quoted, dict(self.transport.correction(unscored))]
-        return False
+        return None
 
 
 async def open_queues(run: JudgeRun, clock: Clock, chat_for: ChatMaker) -> tuple[list[JudgeQueue], list[str]]:

@@ -21,13 +21,19 @@ from generation.importers.instructions import COLUMNS, InstructionLayout, langua
 from generation.importers.records import InstructionRecord
 from generation.library.imports import recorded
 from generation.library.loading import Counts, Instructions, batches
-from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
+from generation.management.table_options import (
+    benchmark_to_fill,
+    checked_slug,
+    kept_otherwise,
+    named_columns,
+    unread_columns,
+)
 
 LONGEST_TITLE = 200
 
 
 class Command(BaseCommand):
-    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of instructions into a benchmark."
+    help = "Load a table of instructions into a benchmark: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
@@ -87,7 +93,9 @@ class Command(BaseCommand):
                 loader = Instructions(benchmark_to_fill(workspace, slug, title=options["title"]), compare=True)
                 own = InstructionRubrics(loader.benchmark)
                 counts = rubrics = Counts()
-                for batch in batches(_counted(read_instructions(file, layout, on_bad), progress)):
+                met: dict[str, None] = {}
+                records = _counted(read_instructions(file, layout, on_bad, met=met), progress)
+                for batch in batches(records):
                     counts += loader.load(batch)
                     rubrics += own.load(batch, on_bad)
                 if skipped and not (counts.created or counts.completed or counts.already_there):
@@ -106,6 +114,8 @@ class Command(BaseCommand):
         self.stdout.write(f"Benchmark {slug}: {counts + Counts(skipped=len(skipped))} (instructions).")
         if rubrics != Counts():
             self.stdout.write(f"Rubrics of single instructions: {rubrics}.")
+        if note := unread_columns(met, map(layout.column_of, COLUMNS)):
+            self.stdout.write(note)
         if loader.differing:
             self.stderr.write(kept_otherwise(loader.differing))
         report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())

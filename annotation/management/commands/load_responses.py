@@ -19,17 +19,23 @@ from core.tables.reading import read_rows
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.records import ResponseRecord
-from generation.importers.responses import COLUMNS, read_responses
+from generation.importers.responses import COLUMNS, read_responses, response_layout
 from generation.library.imports import recorded
 from generation.library.loading import Counts, Instructions, Responses
-from generation.management.table_options import benchmark_to_fill, checked_slug, kept_otherwise, named_columns
+from generation.management.table_options import (
+    benchmark_to_fill,
+    checked_slug,
+    kept_otherwise,
+    named_columns,
+    unread_columns,
+)
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun
 
 LONGEST = {"run": 100, "experiment": 50, "model": 200}
 
 
 class Command(BaseCommand):
-    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of responses that were generated elsewhere."
+    help = "Load a table of responses generated elsewhere: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
@@ -86,7 +92,8 @@ class Command(BaseCommand):
                 benchmark = benchmark_to_fill(workspace, slug)
                 run = _run(benchmark, options["run"], options["experiment"])
                 loader = Responses(Instructions(benchmark, compare=True), run)
-                records = read_responses(options["file"], columns, on_bad, model=options["model"])
+                met: dict[str, None] = {}
+                records = read_responses(options["file"], columns, on_bad, model=options["model"], met=met)
                 counts = loader.load(_counted(records, progress)) + Counts(skipped=len(skipped))
                 if skipped and counts == Counts(skipped=len(skipped)):
                     raise CommandError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
@@ -102,6 +109,9 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Run {run.name} of {benchmark.slug}: {counts} (responses).")
+        layout = response_layout(columns, model=options["model"])
+        if note := unread_columns(met, map(layout.column_of, COLUMNS)):
+            self.stdout.write(note)
         if loader.instructions.differing:
             self.stderr.write(kept_otherwise(loader.instructions.differing))
         self._tell_self_naming(loader.created)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from annotation.importing.ratings import RatingLoader
 from annotation.importing.study import Destination
 from annotation.masking.scan import scan_study
 from annotation.models import Criterion, Rater, Study
+from annotation.policies.policies import Policies, change_policies
 from annotation.rubrics.scales import Rules, parse_scales
+from core.db.created_rows import note_changed
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
+from core.tables.rows import unread
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.importers.tidy import (
@@ -43,8 +47,18 @@ GRADED_CHOICES = tuple(f"{side}:{strength}" for side in SIDES for strength in ST
 COLUMNS = {"ratings": RATING_COLUMNS, "preferences": PREFERENCE_COLUMNS, "judgements": JUDGEMENT_COLUMNS}
 
 
+@dataclass
+class Noticed:
+    """What a load says beside its counts: the names of the file's columns, and sentences about its values."""
+
+    columns: dict[str, None] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
 class Command(BaseCommand):
-    help = "Load a CSV, TSV, JSON Lines (also .gz) or Parquet table of ratings, preferences or judgements."
+    help = (
+        "Load a table of ratings, preferences or judgements: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=COLUMNS)
@@ -70,6 +84,19 @@ class Command(BaseCommand):
             + ".",
         )
         add("--wide", default="", metavar="COLUMN,COLUMN", help="The columns that each hold one rater's answers.")
+        add(
+            "--criteria",
+            default="",
+            metavar="COLUMN,COLUMN",
+            help="Each row is one annotation with a column for each of these criteria; KEY=COLUMN gives one another name.",
+        )
+        add(
+            "--truth",
+            default="",
+            metavar="COLUMN",
+            help="The column of correct answers to items that the study already has. Raters' accuracy is computed against "
+            "them, and they take the place of people's answers where judges are compared with people.",
+        )
         add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="Load only rows with this value.")
         add(
             "--judge",
@@ -110,7 +137,14 @@ class Command(BaseCommand):
         )
         add("--overall", default="", metavar="KEY", help="The criterion that holds the overall score.")
         add("--off-scale", choices=["refuse", "keep", "unscored"], default="refuse")
-        add("--duplicates", choices=["refuse", "repeat"], default="refuse")
+        add("--duplicates", choices=["refuse", "repeat", "drop"], default="refuse")
+        add(
+            "--exclude",
+            action="append",
+            default=[],
+            metavar="CRITERION",
+            help="Leave out answers to this criterion, such as a filler question.",
+        )
         add("--slots", action="store_true", help="The raters are positions in the data, not individual people.")
         add(
             "--provenance",
@@ -140,7 +174,11 @@ class Command(BaseCommand):
             ):
                 workspace = workspace_for_load(options["workspace"])
                 study, items = _destination(options, layout).open(workspace)
-                counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress)
+                noticed = Noticed()
+                counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress, noticed)
+                if rules.truth and not Policies.of(study).adjudicated_labels:
+                    note_changed(study, {"policies": dict(study.policies)})
+                    change_policies(study, adjudicated_labels=True)
                 counts += Counts(skipped=len(skipped))
                 if counts == Counts():
                     raise UserError(f"No row of {options['file'].name} matches --where; check its values.")
@@ -161,22 +199,42 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
-        self._print(study, items, counts, report, options["json"])
+        self._print(study, items, counts, report, options["json"], noticed, layout)
+        if rules.truth and not options["json"]:
+            self.stdout.write(
+                "These correct answers are the labels with which judges are compared. Raters' accuracy against them is on "
+                f"the page /w/{study.workspace.slug}/studies/{study.slug}/raters/."
+            )
         if naming:
             self.stderr.write(
                 f"Tasks with a response that says which model wrote it: {naming}. Mask the words or drop the tasks with "
                 f"manage.py scan_self_naming {study.slug}, or on the study's page of self-revealing responses."
             )
 
-    def _print(self, study: Study, items: Items, counts: Counts, report: Path | None, as_json: bool) -> None:
+    def _print(
+        self,
+        study: Study,
+        items: Items,
+        counts: Counts,
+        report: Path | None,
+        as_json: bool,
+        noticed: Noticed,
+        layout: Layout,
+    ) -> None:
+        columns = unread(noticed.columns, layout.needed())
         if as_json:
             fields = {name: getattr(counts, name) for name in Counts.__dataclass_fields__}
-            result = {"study": study.slug, "benchmark": items.benchmark.slug, **fields}
+            result = {"study": study.slug, "benchmark": items.benchmark.slug, "unread_columns": columns, **fields}
+            result["remarks"] = noticed.remarks
             self.stdout.write(json.dumps({**result, "report": str(report) if report else None}))
             return
         self.stdout.write(f"Study {study.slug}: {counts} (answers).")
         if not counts.changed:
             self.stdout.write("Nothing has changed.")
+        for remark in noticed.remarks:
+            self.stdout.write(remark)
+        if columns:
+            self.stdout.write(f"Columns that were not read: {', '.join(columns)}.")
         if report:
             self.stdout.write(f"The skipped rows are listed in {report}.")
 
@@ -190,19 +248,23 @@ def load(
     rules: Rules,
     on_bad: OnBadRow,
     progress: Callable[[int], None],
+    noticed: Noticed,
 ) -> Counts:
     """Everything the file says, into the study. Raises BadRow."""
+    met = noticed.columns
     if kind == "preferences":
         choices = PreferenceLoader(study, items, rules, both_bad="both_bad" in layout.choices.values())
-        return choices.load(read_preferences(file, layout, on_bad), on_bad, progress)
+        return choices.load(read_preferences(file, layout, on_bad, met=met), on_bad, progress)
     ratings = RatingLoader(study, items, rules, whole=kind == "judgements")
     if kind == "ratings":
-        counts = ratings.load(read_ratings(file, layout, on_bad), on_bad, progress)
+        counts = ratings.load(read_ratings(file, layout, on_bad, met=met), on_bad, progress)
         _check_overall(ratings, file)
-        _check_scales(ratings, file)
+        _check_named(ratings, file)
+        noticed.remarks += ratings.wide_scales()
         return counts
-    counts = ratings.load(read_judgements(file, layout, on_bad), on_bad, progress)
-    _check_scales(ratings, file)
+    counts = ratings.load(read_judgements(file, layout, on_bad, met=met), on_bad, progress)
+    _check_named(ratings, file)
+    noticed.remarks += ratings.wide_scales()
     ratings.mark_incomplete()
     return counts
 
@@ -219,12 +281,15 @@ def _check_overall(ratings: RatingLoader, file: Path) -> None:
         raise UserError(f"{key} is an item in this study, not its overall score; load the table into a new study.")
 
 
-def _check_scales(ratings: RatingLoader, file: Path) -> None:
-    """Raise UserError where --scale names a criterion that neither the table nor the study has."""
+def _check_named(ratings: RatingLoader, file: Path) -> None:
+    """Raise UserError where --scale or --exclude names a criterion that neither the table nor the study has."""
     known = ratings.criteria()
-    for key in ratings.rules.scales:
-        if key != "*" and known and key not in known:
-            raise UserError(f"{file.name} has no criterion {key!r} for --scale; its criteria are {', '.join(known)}.")
+    named = [("scale", key) for key in ratings.rules.scales if key != "*"]
+    for option, key in [*named, *(("exclude", key) for key in sorted(ratings.rules.excluded))]:
+        if known and key not in known:
+            raise UserError(
+                f"{file.name} has no criterion {key!r} for --{option}; its criteria are {', '.join(known)}."
+            )
 
 
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:
@@ -264,8 +329,12 @@ def _layout(options: dict[str, Any]) -> Layout:
     where: dict[str, set[str]] = {}
     for column, value in _pairs(options["where"], "where", "COLUMN=VALUE"):
         where.setdefault(column, set()).add(value)
+    if options["truth"]:
+        columns["choice" if kind == "preferences" else "value"] = options["truth"]
     layout = Layout(
         columns=columns,
+        criteria=_criteria(options["criteria"]),
+        truth=bool(options["truth"]),
         wide=wide,
         judges=judges,
         judge_prefix=options["judge_prefix"],
@@ -278,16 +347,43 @@ def _layout(options: dict[str, Any]) -> Layout:
     return layout
 
 
+def _criteria(text: str) -> dict[str, str]:
+    """The columns of --criteria by the criterion that they hold. Raises UserError."""
+    columns: dict[str, str] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        key, equals, column = part.partition("=")
+        if not key or (equals and not column) or key in columns:
+            raise UserError(f"--criteria {text!r} is not a list of different columns, each COLUMN or KEY=COLUMN.")
+        columns[key] = column or key
+    return columns
+
+
+def _check_combination(layout: Layout, kind: str) -> None:
+    """Raise UserError where two options say different things."""
+    named = [name for name in ("criterion", "value", "item_index", "reason") if name in layout.columns]
+    if layout.criteria and kind == "preferences":
+        raise UserError("Preferences have one question; leave --criteria out.")
+    if layout.criteria and named:
+        raise UserError(f"With --criteria each criterion has its own column; leave out --column {named[0]}.")
+    if layout.criteria and layout.wide:
+        raise UserError("With --criteria a row is one rater's; --wide has several raters in a row. Use one of them.")
+    people = layout.wide or layout.judges or layout.judge_name or layout.judge_prefix or "rater" in layout.columns
+    if layout.truth and (people or layout.criteria or kind == "judgements"):
+        raise UserError("--truth loads correct answers alone, for ratings or preferences; load raters' answers first.")
+
+
 def _check(layout: Layout, kind: str) -> None:
     """Raise UserError where the columns named do not suffice."""
+    _check_combination(layout, kind)
     needed = ["item"]
     if kind == "judgements":
-        needed += ["value"] + ([] if layout.judge_name else ["judge"])
-        needed += [] if "item_index" in layout.columns else ["criterion"]
+        needed += ([] if layout.criteria else ["value"]) + ([] if layout.judge_name else ["judge"])
+        needed += [] if layout.criteria or "item_index" in layout.columns else ["criterion"]
     else:
         needed += ["model_a", "model_b"] if kind == "preferences" else []
-        someone = layout.wide or layout.judges or layout.judge_name
-        needed += [] if layout.wide else ["choice" if kind == "preferences" else "value"]
+        someone = layout.wide or layout.judges or layout.judge_name or layout.truth
+        many = layout.wide or layout.criteria
+        needed += [] if many else ["choice" if kind == "preferences" else "value"]
         needed += [] if someone else ["rater"]
     missing = [name for name in needed if name not in layout.columns]
     if missing:
@@ -307,12 +403,18 @@ def _rules(options: dict[str, Any]) -> Rules:
         duplicates=options["duplicates"],
         slots=options["slots"],
         provenance=options["provenance"],
+        excluded=frozenset(options["exclude"]),
+        truth=bool(options["truth"]),
     )
 
 
 def _destination(options: dict[str, Any], layout: Layout) -> Destination:
-    if options["kind"] == "preferences" and (options["scale"] or options["overall"]):
-        raise UserError("Preferences have neither --scale nor --overall; leave them out.")
+    if options["kind"] == "preferences" and (options["scale"] or options["overall"] or options["exclude"]):
+        raise UserError("Preferences have neither --scale, --overall nor --exclude; leave them out.")
+    if options["truth"] and (options["scale"] or options["overall"] or options["create_items"]):
+        raise UserError(
+            "Correct answers use the study's scales and items; leave --scale, --overall, --create-items out."
+        )
     kinds = {"preferences": Study.Kind.PAIR, "judgements": Study.Kind.CHECKLIST}
     plain = Study.Kind.CHECKLIST if options["overall"] else Study.Kind.STARS
     grouped = bool(options["benchmark"]) or "instruction" in layout.columns
@@ -327,4 +429,5 @@ def _destination(options: dict[str, Any], layout: Layout) -> Destination:
         experiment=options["experiment"],
         source=options["file"].name,
         clusters="instructions" if grouped else "items",
+        must_exist=bool(options["truth"]),
     )

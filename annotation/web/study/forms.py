@@ -5,15 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Guideline, Rubric, Study
 from annotation.policies.policies import RATES, SLOWEST_LIMIT, PaceRule, Policies, Selection, choose
-from annotation.rubrics.instruction_checks import PREFIX as CHECK_PREFIX
-from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
-from annotation.studies.selection import judges_to_review, with_roles
+from annotation.studies.selection import fitting_rubrics, judges_to_review
 from annotation.web.study.texts import text_field, texts_of
 from core.web.row_choices import RowsField
 from generation.models import Category, LanguageModel
@@ -257,11 +255,7 @@ class StudyForm(forms.Form):
         models = LanguageModel.objects.filter(responses__instruction__benchmark=study.benchmark_id).distinct()
         self._offer("models", models, str)
         self._offer("baselines", models, str)
-        own = Rubric.objects.filter(workspace=study.workspace_id, study__in=[study])
-        library = Rubric.objects.filter(workspace=study.workspace_id, study=None, instruction=None)
-        made = Q(key__startswith=CHECK_PREFIX) | Q(key__startswith=REVIEW_PREFIX)
-        known = with_roles(library | own, study.kind).exclude(made).order_by("key", "-version")
-        self._offer("rubric", known, lambda rubric: f"{rubric.name} (v{rubric.version})")
+        self._offer("rubric", fitting_rubrics(study), lambda rubric: f"{rubric.name} (v{rubric.version})")
         guidelines = Guideline.objects.filter(workspace=study.workspace_id)
         self._offer("guideline", guidelines, str)
         if study.kind == Study.Kind.REVIEW:

@@ -121,6 +121,16 @@ class Command(StudyCommand):
             for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
                 floored = "  at the floor" if item in one["at_floor"] else ""
                 self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")
+            reasons = [
+                f"{one[name]:,} because {why}"
+                for name, why in (
+                    ("dropped_incomplete", "an item or the overall score was not answered"),
+                    ("dropped_not_applicable", "an item did not apply"),
+                )
+                if one[name]
+            ]
+            if reasons:
+                self.stdout.write(f"  Answers left out: {'; '.join(reasons)}.")
             for code in one["warnings"]:
                 self.stdout.write(f"  {warning_sentence(code)}")
         for category, answers in payload["settings"].get("skipped", {}).items():

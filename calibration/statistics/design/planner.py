@@ -23,6 +23,8 @@ from calibration.statistics.weights.least_squares import cluster_sums
 PlannedInterval: TypeAlias = IntervalKind | Literal["wilson95"]
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+PREFERENCES = (0.0, 0.5, 1.0)
+"""One response is better, neither, the other."""
 
 ROWS_FOR_SIMULATION = 60_000
 """Ratings simulated in all: large studies are simulated fewer times, for each says more."""
@@ -34,7 +36,10 @@ class PlannedStudy:
 
     `repeat_share` of the assignments (0..1) come a second time. Words are those of one response and of one instruction;
     reading_speed in words a minute (238: the mean of silent reading of English non-fiction, Brysbaert 2019);
-    `seconds_per_answer` for each of `items` checklist items and the overall score; hourly_pay in any currency.
+    `seconds_per_answer` for each question: `items` and, with `overall`, the overall score; hourly_pay in any currency.
+
+    `levels` are those of an item's scale as shares of it, ascending. With `pairs`, that many pairs of an instruction's
+    responses are compared, by one question whose answers are the levels.
     """
 
     instructions: int
@@ -48,6 +53,20 @@ class PlannedStudy:
     reading_speed: float = 238
     seconds_per_answer: float = 6
     hourly_pay: Decimal = Decimal(0)
+    levels: tuple[float, ...] = LEVELS
+    overall: bool = True
+    pairs: int = 0
+
+    @property
+    def tasks(self) -> int:
+        return self.instructions * (self.pairs or self.models)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for one answer to a task: reading its texts and answering its questions."""
+        words = self.words_per_response * (2 if self.pairs else 1) + self.words_per_instruction
+        questions = 1 if self.pairs else self.items + self.overall
+        return 60 * words / self.reading_speed + self.seconds_per_answer * questions
 
 
 @dataclass(frozen=True)
@@ -88,10 +107,11 @@ class Plan:
 
     `assignments` to hand out, `repeats` among them; `per_rater` the most any rater gets. `seconds` an assignment,
     `hours` in all, `hours_per_rater`, `cost` at the hourly pay. `agreement` has "alpha" (interval metric) and
-    "leave_one_out" of overall scores, and is empty where every response has one rater. `consistency` is
+    "leave_one_out" of overall scores, or of the first question where there is none (nominal alpha for pairs), and is empty
+    where every response has one rater. `consistency` is
     first-repeat agreement of the whole study and `consistency_of_rater` of one rater, empty where nothing is
     repeated for them. `weights` (items,) are the checklist weights in points of 100, `r2` that of their fit; empty
-    where there are fewer ratings than items. Means over `simulations` simulated studies.
+    where there are fewer ratings than items or no overall score. Means over `simulations` simulated studies.
     """
 
     assignments: int
@@ -132,18 +152,16 @@ def plan_study(
     """Simulate a planned study and return the results to expect. Raises OutOfRange, NoStatistic."""
     assumed = assumptions or Assumptions()
     _check(study, assumed)
-    first = study.instructions * study.models * study.overlap
+    first = study.tasks * study.overlap
     repeats = round(first * study.repeat_share)
-    seconds = 60 * (
-        study.words_per_response + study.words_per_instruction
-    ) / study.reading_speed + study.seconds_per_answer * (study.items + 1)
+    seconds = study.seconds
     hours = (first + repeats) * seconds / 3600
     times = max(1, min(simulations, ROWS_FOR_SIMULATION // first))
     rng = np.random.default_rng(seed)
     found: dict[str, list[FloatArray]] = {}
     kinds: dict[str, PlannedInterval] = {}
     for run in range(times):
-        rows = _simulate(study, assumed, rng)
+        rows = _simulated_pairs(study, assumed, rng) if study.pairs else _simulate(study, assumed, rng)
         for name, (ends, kind) in _measured(rows, study, draws, seed + run).items():
             found.setdefault(name, []).append(ends)
             kinds[name] = kind
@@ -183,6 +201,10 @@ def _check(study: PlannedStudy, assumed: Assumptions) -> None:
     ):
         if not 0 <= share <= 1:
             raise OutOfRange(what, 0, 1, share)
+    if study.pairs < 0 or (study.pairs and study.models < 2):
+        raise NoStatistic("One model makes no pairs; plan at least two models.")
+    if len(study.levels) < 2 or list(study.levels) != sorted(set(study.levels)):
+        raise NoStatistic("A question needs at least two levels in ascending order.")
     if study.overlap > study.raters:
         raise NoStatistic(
             f"{study.overlap} raters of each response are planned but only {study.raters} raters; "
@@ -210,14 +232,44 @@ def _simulate(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generato
         np.array(assumed.weights or (1.0,) * study.items),
         loadings=np.full(study.overlap, np.sqrt(assumed.agreement)),
         overall_mse=assumed.overall_mse,
-        levels=np.array(LEVELS),
+        levels=np.array(study.levels),
         rng=rng,
     )
+    answers = ratings.answers.reshape(-1, study.items)
     return _PlannedRows(
         instruction=np.tile(instruction, study.overlap),
         response=np.tile(np.arange(instruction.size), study.overlap),
-        answers=ratings.answers.reshape(-1, study.items),
-        overall=ratings.overall.reshape(-1),
+        answers=answers,
+        overall=ratings.overall.reshape(-1) if study.overall else _places(answers[:, 0], study),
+    )
+
+
+def _places(answers: FloatArray, study: PlannedStudy) -> FloatArray:
+    """The places, from 0, of the answers among the levels."""
+    return np.searchsorted(np.array(study.levels), answers).astype(np.float64)
+
+
+def _simulated_pairs(study: PlannedStudy, assumed: Assumptions, rng: np.random.Generator) -> _PlannedRows:
+    """One study's first choices: each rater sees the difference of two responses' quality with an error of their own.
+
+    What two raters see correlates as assumed. The levels divide what is seen into equally frequent choices.
+    """
+    first, second = (np.resize(side, study.pairs) for side in np.triu_indices(study.models, 1))
+    model = rng.normal(scale=assumed.model_sd, size=study.models)
+    size = study.instructions, study.models
+    quality = model + rng.normal(scale=assumed.response_sd, size=size)
+    apart = (quality[:, first] - quality[:, second]).reshape(-1)
+    shared = min(max(assumed.agreement, 0.05), 1.0)
+    error = float(np.std(apart)) * np.sqrt((1 - shared) / shared)
+    seen = apart + rng.normal(scale=error or 1e-12, size=(study.overlap, apart.size))
+    cuts = np.quantile(seen, np.linspace(0, 1, len(study.levels) + 1)[1:-1])
+    choice = np.searchsorted(cuts, seen).astype(np.float64).reshape(-1)
+    instruction = np.repeat(np.arange(study.instructions), first.size)
+    return _PlannedRows(
+        instruction=np.tile(instruction, study.overlap),
+        response=np.tile(np.arange(apart.size), study.overlap),
+        answers=choice[:, None],
+        overall=choice,
     )
 
 
@@ -230,14 +282,19 @@ def _measured(
         return found
     if study.overlap >= 2:
         alpha = krippendorff_alpha(
-            rows.response, rows.overall, metric="interval", draws=draws, seed=seed, clusters=rows.instruction
+            rows.response,
+            rows.overall,
+            metric="nominal" if study.pairs else "interval",
+            draws=draws,
+            seed=seed,
+            clusters=rows.instruction,
         )
         found["alpha"] = np.array([alpha.value, alpha.low, alpha.high]), alpha.interval_kind
         inner = leave_one_out(
             rows.response, rows.overall.astype(np.int64), draws=draws, seed=seed, clusters=rows.instruction
         )
         found["leave_one_out"] = np.array([inner.rate, inner.low, inner.high]), inner.interval_kind
-    if len(rows.overall) >= study.items:
+    if study.overall and not study.pairs and len(rows.overall) >= study.items:
         fit = fit_weights(rows.answers, rows.overall)
         sums = cluster_sums(rows.answers, rows.overall, rows.instruction, study.instructions)
         ends = weight_intervals(sums, DEFAULT_FLOOR, draws=draws, seed=seed)

@@ -73,6 +73,7 @@ def error_words(why: str) -> str:
         "NoLengths": gettext("The texts of the responses are not stored, so their lengths are unknown."),
         "NoTimes": gettext("The time on task or the length of the texts has not been recorded."),
         "NoControls": gettext("This study has no attention checks or gold items."),
+        "NoCorrectAnswers": gettext("The correct answer of no task in this study is known."),
         "NoPairs": gettext("This study has no comparisons of two models."),
         "AllTied": gettext("Every comparison was a tie, so no side was ever preferred."),
         "NoCategories": gettext(

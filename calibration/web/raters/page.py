@@ -13,6 +13,7 @@ from calibration.reports.raters import (
     RATERS,
     Accuracies,
     Consistencies,
+    Correctness,
     GroupRates,
     Raters,
     RatersReport,
@@ -42,6 +43,7 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
         about=_about(report),
         choices=criterion_choice(study, report.criteria, report.criterion),
         blocks=[
+            *_correctness_blocks(report.correctness, cluster_words(study)),
             _groups_block(report.accuracy),
             _accuracy_block(report.accuracy, cluster_words(study)),
             _consistency_block(report.consistency, report.kappa),
@@ -128,6 +130,46 @@ def kind_name(kind: str) -> str:
         "slot": gettext("position in the data"),
     }
     return names.get(kind, kind)
+
+
+def _correctness_blocks(found: Correctness | Missing, clusters: str) -> list[Block]:
+    """The accuracy against correct answers; nothing in a study that has none."""
+    if isinstance(found, Missing):
+        return []
+    title = gettext("Accuracy against the correct answers")
+    notes = [gettext("Number of tasks with a correct answer: %(n)d.") % {"n": found.tasks}]
+    if isinstance(found.people, Missing):
+        notes.append(reason_of(found.people))
+    else:
+        rate = {"rate": estimate_words(found.people)}
+        notes.append(gettext("The answers of people equal the correct one %(rate)s of the time.") % rate)
+    rows = found.raters
+    if not rows:
+        return [Block("correctness", title, notes=notes)]
+    notes.append(ends_meaning(rows[0].rate.interval_kind, rows[0].rate.clusters, clusters))
+    figure = interval_bars(
+        [Bar(row.rater, *interval_cells(row.rate.value, row.rate)) for row in rows[:MOST_BARS]],
+        title=title,
+        x_title=gettext("Share of answers that are correct"),
+    )
+    table = Table(
+        [
+            Column(gettext("Rater")),
+            Column(gettext("Kind")),
+            Column(gettext("Scores"), 0),
+            *Column.interval(gettext("Accuracy"), 3),
+        ],
+        [
+            [
+                row.rater,
+                kind_name("judge" if row.is_judge else "person"),
+                row.rate.n,
+                *interval_cells(row.rate.value, row.rate),
+            ]
+            for row in rows
+        ],
+    )
+    return [Block("correctness", title, figure=figure, table=table, notes=notes)]
 
 
 def _group_name(row: GroupRates) -> str:

@@ -146,6 +146,11 @@ FAULT = Wording(
     "Plumbline itself failed (%(kind)s: %(words)s). The worker's log has the details. Report the fault, or "
     "fix it and resume the run.",
 )
+NONE_USABLE = Wording(
+    "call.none_usable",
+    "The last %(n)s replies could not be used, so the run stopped; the last one: %(reason)s. Check the model and the "
+    "method; to continue all the same, start the run again.",
+)
 PUT_OFF = Wording("call.put_off", "Calls are being delayed and will be sent again: %(words)s")
 OVER_BUDGET = Wording("call.over_budget", "The next call might exceed the budget. Raise the budget and resume the run.")
 BATCH_OVER_BUDGET = Wording(

@@ -42,7 +42,14 @@ class Command(RunCommand):
         add_run_options(parser)
         parser.add_argument("target", nargs="?", help="Slug of a study or of a benchmark.")
         parser.add_argument("--model", help="Name of the model that judges.")
-        parser.add_argument("--method", default=checklist.KEY, choices=sorted(METHODS), metavar="METHOD")
+        parser.add_argument(
+            "--method",
+            default=checklist.KEY,
+            choices=sorted(METHODS),
+            metavar="METHOD",
+            help="; ".join(f"{key}: {spec.name} ({spec.task_kind})" for key, spec in sorted(METHODS.items()))
+            + f". The default is {checklist.KEY}.",
+        )
         parser.add_argument(
             "--jury", default="", help="Further models, separated by commas; together they form a panel."
         )

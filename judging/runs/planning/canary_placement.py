@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from annotation.models import Task
 from generation.models import Endpoint, Response
+from generation.text_metrics.counts import word_count
 from judging.judges.questions import Questions
 from judging.methods.canaries import Canary, canaries_for
 from judging.methods.registry import METHODS
@@ -58,7 +59,7 @@ def _task_of(host: Task, canary: Canary, pair: bool) -> Task:
         instruction=host.response_a.instruction,
         model=None,
         external_id=f"canary:{canary.key}:{digest}",
-        defaults={"kind": Response.Kind.CANARY, "text": canary.text, "words": len(canary.text.split())},
+        defaults={"kind": Response.Kind.CANARY, "text": canary.text, "words": word_count(canary.text)},
     )
     task, _made = Task.objects.get_or_create(
         study=host.study,

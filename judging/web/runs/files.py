@@ -33,6 +33,8 @@ ITEM_COLUMNS = (
     "seconds",
     "cost",
     "discredited",
+    "item_a",
+    "item_b",
 )
 
 
@@ -194,10 +196,12 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
             "written",
             "took",
             "cost",
+            "task__response_a__external_id",
+            "task__response_b__external_id",
         )
     )
-    for row in rows.iterator(5_000):
-        yield _line([*row, doubted])
+    for *row, item_a, item_b in rows.iterator(5_000):
+        yield _line([*row, doubted, item_a, item_b])
 
 
 def _line(values: Any) -> str:

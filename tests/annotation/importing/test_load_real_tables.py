@@ -54,7 +54,9 @@ HANNA = (
 
 def test_recipes():
     path = shared_path("recipes.csv.gz")
-    assert load("ratings", path, *RECIPES) == "Study recipes: 6,336 created (answers).\n"
+    assert load("ratings", path, *RECIPES) == (
+        "Study recipes: 6,336 created (answers).\nColumns that were not read: list, filler.\n"
+    )
     assert (Response.objects.count(), Assignment.objects.count(), Rater.objects.count()) == (52, 1056, 88)
     assert Assignment.objects.filter(order__isnull=True).count() == 0
     assert Assignment.objects.filter(active_seconds__gt=0).exists()
@@ -172,7 +174,9 @@ def test_hellobench_judgements():
         "value=score",
     )
     path = shared_path("hellobench/judgements.csv.gz")
-    assert load("judgements", path, *arguments) == "Study hellobench-12: 46,321 created (answers).\n"
+    assert load("judgements", path, *arguments) == (
+        "Study hellobench-12: 46,321 created (answers).\nColumns that were not read: category.\n"
+    )
     assert (Assignment.objects.count(), LanguageModel.objects.count()) == (7683, 12)
     assert not Assignment.objects.exclude(status="submitted").exists()
     assert not Instruction.objects.filter(category__parent=None).exists()

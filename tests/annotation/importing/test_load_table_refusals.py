@@ -74,7 +74,8 @@ def refused(tmp_path):
         ),
         (
             GOOD + "x,p0,a,1\n",
-            "r.csv line 3: p0 has two answers to the same question; remove one of the rows or use --duplicates repeat.",
+            "r.csv line 3: p0 has two answers to the same question; remove one of the rows or use "
+            "--duplicates repeat or drop.",
         ),
         (GOOD.encode() + b"y,p\xe9,a,1\n", "r.csv line 3: byte 4 of the line is not UTF-8; save the file as UTF-8."),
         (GOOD + ",p0,a,1\n", "r.csv line 3: item is empty; every row needs its item."),
@@ -132,7 +133,7 @@ def test_tables_that_are_parted_otherwise(refused, content, message):
 
 def test_scales_are_not_for_preferences(refused):
     message = refused("preferences", PAIR_HEADER + "x,m,n,p0,A\n", *PAIRS, "--scale", "*=1:6")
-    assert message == "Preferences have neither --scale nor --overall; leave them out."
+    assert message == "Preferences have neither --scale, --overall nor --exclude; leave them out."
 
 
 def test_a_truncated_gzip(refused):
@@ -311,7 +312,8 @@ def test_skipping_every_row_is_no_load(refused):
         (
             "x,m,n,p0,A\ny,n,m,p0,A\nx,n,m,p0,B",
             (),
-            "r.csv line 4: p0 has two answers to the same question; remove one of the rows or use --duplicates repeat.",
+            "r.csv line 4: p0 has two answers to the same question; remove one of the rows or use "
+            "--duplicates repeat or drop.",
         ),
         (
             "x,m,n,p0,A",

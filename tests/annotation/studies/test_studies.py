@@ -28,7 +28,7 @@ from annotation.studies.life_cycle import (
     set_status,
     settings_of,
 )
-from annotation.studies.selection import Candidate, even_pairs, planned_tasks, size_of
+from annotation.studies.selection import Candidate, even_pairs, fitting_rubrics, planned_tasks, size_of
 from generation.models import Benchmark, Category, LanguageModel, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
@@ -114,6 +114,27 @@ def test_only_the_first_sample_unless_all_are_chosen(source, lead):
     assert len(planned_tasks(draft_of(source, lead, **selection(samples="all")))) == 13
 
 
+def test_only_rubrics_that_fit_are_offered(source, lead):
+    study = draft_of(source, lead)
+    workspace, elsewhere = study.workspace, Benchmark.objects.create(workspace=study.workspace, slug="elsewhere")
+    made = {
+        "anywhere": {},
+        "here": {"benchmark": study.benchmark},
+        "of-another-benchmark": {"benchmark": elsewhere},
+        "of-another-category": {"category": Category.objects.create(benchmark=elsewhere, key="c")},
+        "of-another-kind": {},
+    }
+    for key, about in made.items():
+        rubric = Rubric.objects.create(workspace=workspace, key=key, **about)
+        role = "preference" if key == "of-another-kind" else "item"
+        Criterion.objects.create(rubric=rubric, key="a", role=role, position=0, minimum=0, maximum=1)
+    offered = set(fitting_rubrics(study).values_list("key", flat=True))
+    assert offered & set(made) == {"anywhere", "here"}
+    assert study.rubric is None or study.rubric.key in offered
+    study.rubric = Rubric.objects.get(key="of-another-benchmark")
+    assert "of-another-benchmark" in fitting_rubrics(study).values_list("key", flat=True)
+
+
 def test_a_rubric_of_another_kind_makes_no_task(source, lead):
     study = draft_of(source, lead, kind="pair")
     study.rubric = None
@@ -175,7 +196,7 @@ def test_the_size_of_a_study(source, lead):
     size = size_of(draft_of(source, lead))
     assert (size.tasks, size.instructions, size.items) == (12, 4, 3)
     assert size.words_a_task == 7
-    assert size.words_an_instruction == 4  # "Write about topic 0."
+    assert size.words_an_instruction == 5  # "Write about topic 0.": the full stop is a token, as in every count
 
 
 def launched(source, lead, **policies):

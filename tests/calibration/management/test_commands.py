@@ -208,6 +208,14 @@ def test_the_fit_is_printed_in_words():
     assert "  Fewer than 20 instructions: no 95 % interval is stated." in shown
 
 
+def test_answers_left_out_of_a_fit_are_counted_with_their_reasons():
+    study = answered_study()
+    some = Assignment.objects.filter(task__study=study).order_by("pk")[:3]
+    remove(Score.objects.filter(assignment__in=list(some), criterion__key="item0"))
+    shown = run("fit_weights", "essays", "--draws", "0")
+    assert "  Answers left out: 3 because an item or the overall score was not answered.\n" in shown
+
+
 def test_an_exported_fit_is_repeated_without_the_study(tmp_path):
     study = answered_study()
     path = tmp_path / "fit.json"

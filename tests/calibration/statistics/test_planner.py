@@ -103,3 +103,24 @@ def test_a_usual_study_is_planned_in_under_two_seconds():
     start = perf_counter()
     plan_study(PlannedStudy(instructions=150, models=8, raters=20, overlap=3))
     assert perf_counter() - start < 2
+
+
+def test_a_study_of_pairs_compares_pairs_and_has_no_weights():
+    # 30 instructions x 3 pairs x 2 raters = 180 answers; each reads two texts of 100 words and 38 of the instruction:
+    # 238 words = 60 s, and answers one question in 6 s.
+    pairs = replace(STUDY, instructions=30, models=3, pairs=3, overlap=2, repeat_share=0, levels=(0.0, 0.5, 1.0))
+    plan = plan_study(replace(pairs, words_per_response=100, words_per_instruction=38), simulations=3, draws=50)
+    assert (plan.assignments, plan.seconds) == (180, 66)
+    assert plan.weights == plan.r2 == ()
+    close = plan_study(pairs, Assumptions(agreement=0.95), simulations=3, draws=50)
+    apart = plan_study(pairs, Assumptions(agreement=0.2), simulations=3, draws=50)
+    assert close.agreement["alpha"].value > apart.agreement["alpha"].value + 0.2
+    with pytest.raises(NoStatistic):
+        plan_study(replace(pairs, models=1))
+
+
+def test_without_an_overall_score_agreement_is_that_of_the_first_question():
+    alone = replace(STUDY, items=1, overall=False, levels=(0.0, 1.0))
+    plan = plan_study(alone, simulations=3, draws=50)
+    assert plan.weights == () and plan.seconds == plan_study(STUDY, simulations=1, draws=10).seconds - 6 * 6
+    assert 0 < plan.agreement["alpha"].value < 1

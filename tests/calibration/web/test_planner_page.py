@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from calibration.reports.agreement import agreement_report
 from tests.calibration.answered_studies import answered_study
+from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import answer_of, check_files, never_nan, signed_in, text_of
 from tests.factories import make_checklist_study, make_workspace
 from tests.markup import markup
@@ -106,3 +107,19 @@ def test_the_plan_beside_a_set_up_says_when_it_counts_more_raters_than_expected(
     assert "Total hours" in page
     assert ("You expect" in page) == bool(said)
     assert said in page
+
+
+def test_it_simulates_the_questions_of_the_study():
+    study = make_checklist_study(items=4)
+    page = text_of(page_of(study, "?instructions=6&models=2&raters=4&overlap=2"))
+    levels = len(study.tasks.first().answer_rubric.criteria.filter(role="item").first().levels)
+    assert f"Simulated: 4 items with {levels} levels each, and an overall score." in page
+
+
+def test_a_study_of_pairs_is_simulated_as_one():
+    study = pair_study()
+    page = page_of(study, "?instructions=6&models=3&raters=4&overlap=2&repeat_share=0")
+    assert answer_of(page).startswith("36 ratings take")  # 6 instructions x 3 pairs x 2 raters
+    assert "Simulated: a choice among 3 answers for each pair of responses." in text_of(page)
+    assert "Expected checklist weights" not in text_of(page)
+    assert "Pairs need at least two models" in text_of(page_of(study, "?models=1"))

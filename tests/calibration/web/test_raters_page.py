@@ -77,6 +77,32 @@ def test_labels_of_two_values_have_no_accuracy_within_sigma():
     assert "people gave only two different values" in page and "within one standard deviation of the mean" not in page
 
 
+def test_accuracy_against_correct_answers_is_the_share_that_equals_them():
+    # Four tasks with the correct answers 8, 8, 2, 2; "one" always says 8 (2 of 4), "two" says 8, 8, 2, 8 (3 of 4), and
+    # a fifth task has no correct answer and does not count: people are right on 5 of 8.
+    study = make_checklist_study(instructions=5, models=1, items=1)
+    study.policies = {**study.policies, "adjudicated_labels": True}
+    study.save()
+    one, two = make_rater(study, label="one"), make_rater(study, label="two")
+    key = make_rater(study, label="correct answers", kind=Rater.Kind.KEY)
+    for task, given, right in zip(study.tasks.all(), (8, 8, 2, 8, 5), (8, 8, 2, 2, None), strict=True):
+        make_answer(task, one, {"overall": 8})
+        make_answer(task, two, {"overall": given})
+        if right is not None:
+            make_answer(task, key, {"overall": right})
+    found = report(study).correctness
+    assert {row.rater: (row.rate.hits, row.rate.n) for row in found.raters} == {"one": (2, 4), "two": (3, 4)}
+    assert (found.people.hits, found.people.n, found.tasks) == (5, 8, 4)
+    page = markup(signed_in("lead", study.workspace).get(address(study)))
+    assert "Accuracy against the correct answers" in page
+
+
+def test_without_correct_answers_nothing_is_said_of_them():
+    study = answered_study()
+    assert report(study).correctness.why == "NoCorrectAnswers"
+    assert "correct answers" not in markup(signed_in("lead", study.workspace).get(address(study)))
+
+
 def test_raters_with_few_answers_are_counted_apart():
     study = answered_study()
     newcomer = make_rater(study, label="newcomer")

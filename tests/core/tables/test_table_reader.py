@@ -158,7 +158,7 @@ def test_a_missing_file_and_an_unknown_ending_are_named(tmp_path):
     with pytest.raises(BadRow, match=r"^r\.parquet: the file cannot be opened"):
         rows_of(tmp_path / "r.parquet")
     with pytest.raises(BadRow, match=r"the name does not end in"):
-        rows_of(written(tmp_path, "r.xlsx", CSV))
+        rows_of(written(tmp_path, "r.xls", CSV))
 
 
 def test_bad_rows_may_be_collected_while_the_rest_is_read(tmp_path):
@@ -225,3 +225,32 @@ def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
     path.write_text('{"a": "' + "x" * 2_000 + '"}')
     with pytest.raises(BadRow, match="line 1: the line is longer"):
         list(read_rows(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.json"])
+def test_wide_encodings_are_named(tmp_path, name, encoding):
+    with pytest.raises(BadRow, match=r"the file is UTF-16 or UTF-32, not UTF-8; save the file as UTF-8\."):
+        rows_of(written(tmp_path, name, CSV.decode().encode(encoding)), on_bad=lambda problem: None)
+
+
+def test_a_row_with_a_line_in_another_encoding_is_left_out_whole(tmp_path):
+    path = written(tmp_path, "r.csv", b'item,value\nx,"one\n' + "二".encode("gbk") + b'\nthree"\ny,4\n')
+    problems = []
+    assert rows_of(path, on_bad=problems.append) == [(5, {"item": "y", "value": "4"})]
+    assert [str(problem) for problem in problems] == [
+        "r.csv line 3: byte 1 of the line is not UTF-8, but could be GBK; save the file as UTF-8."
+    ]
+
+
+def test_a_broken_quotation_leaves_out_one_row(tmp_path):
+    path = written(tmp_path, "r.csv", b'item,value\nx,3\n"y"z,4\nw,5\n')
+    problems = []
+    assert [line for line, _values in rows_of(path, on_bad=problems.append)] == [2, 4]
+    assert [problem.line for problem in problems] == [3]
+
+
+def test_where_every_row_is_bad_the_first_problem_is_the_reason(tmp_path):
+    path = written(tmp_path, "r.csv", b"item,value\n\xff,1\n\xff,2\n")
+    with pytest.raises(BadRow, match="line 2: byte 1 of the line is not UTF-8"):
+        rows_of(path, on_bad=lambda problem: None)

@@ -137,6 +137,9 @@ PIECES = [
 ]
 
 
+UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
 @settings(max_examples=600, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_words_and_sentences_are_those_of_nltk(text):
@@ -147,12 +150,14 @@ def test_words_and_sentences_are_those_of_nltk(text):
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_counted_as_nltk_counts_it(text):
+    text = UNSPACED.sub("x", text)
     assert word_count(text) == len(nltk_words(text))
 
 
 @settings(max_examples=600, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_the_count_is_the_number_of_words(text):
+    text = UNSPACED.sub("x", text)
     assert word_count(text) == len(words(text))
 
 
@@ -231,3 +236,21 @@ def test_too_little_text_has_no_share():
 def test_a_long_text_is_counted_as_its_words_are():
     text = "The model's answer (see below) wasn't short, e.g. it's long... Isn't it? " * 2000
     assert word_count(text) == len(words(text)) == word_count(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("今天天气很好，我们去公园散步。" * 24 + "春眠不觉晓", 13 * 24 + 5),
+        ("模型 GPT-4 答对了", 5 + 1),
+        ("她说：“你好”——然后走了……", 8),
+        ("A plain sentence, “quoted”.", len(words("A plain sentence, “quoted”."))),
+        ("日本語のテキスト", 8),
+    ],
+)
+def test_chinese_and_japanese_are_counted_by_the_character(text, count):
+    assert word_count(text) == count
+
+
+def test_a_long_run_of_marks_takes_no_time():
+    assert word_count("——" * 200_000 + "好") == 1

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.models import Assignment, Rater, Score
+from annotation.models import Assignment, Rater, Score, Study
 from calibration.fits.store import run_fit
 from calibration.models import Report
 from calibration.reports.agreement import agreement_report
@@ -163,6 +163,17 @@ def test_the_table_for_people_has_every_score_once(tmp_path):
     score = Score.objects.order_by("pk").select_related("assignment__task", "criterion").first()
     assert (rows[0]["task"], rows[0]["criterion"]) == (score.assignment.task.key, score.criterion.key)
     assert float(rows[0]["value"]) == score.value and rows[0]["rater"] == "rater-0"
+
+
+def test_the_table_of_scores_has_the_names_that_the_loaded_file_uses(tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("id,q,who,clear\nanswer-7,q1,ann,3\n")
+    named = [f"--column={name}" for name in ("item=id", "instruction=q", "rater=who", "value=clear")]
+    call_command("load_table", "ratings", str(table), "--study=s", *named, "--scale=*=1:6", stdout=io.StringIO())
+    path = exported(Study.objects.get(slug="s"), tmp_path / "s.zip")
+    with zipfile.ZipFile(path) as archive:
+        (row,) = csv.DictReader(io.StringIO(archive.read("tables/scores.csv").decode()))
+    assert (row["item"], row["item_b"], row["instruction"], row["rater"]) == ("answer-7", "", "q1", "ann")
 
 
 @pytest.mark.parametrize("content", ["nothing", "no zip", "another format"])

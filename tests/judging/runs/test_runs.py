@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Score
 from generation.endpoints.grants import allow
+from generation.execution import work_queue
 from generation.execution.engine import Retry
-from generation.execution.work_queue import REFUSED_IN_A_ROW
+from generation.execution.work_queue import REFUSED_IN_A_ROW, UNUSABLE_IN_A_ROW
 from generation.execution.worker import WorkerOptions, run_workers
 from generation.llm.protocol.prices import Ceiling
 from generation.models import Endpoint, LanguageModel
@@ -187,6 +188,35 @@ def test_refusals_one_after_another_stop_a_run_that_was_answered_before_and_it_g
         start_run(run, clock=timezone.now)
         run = work_on(run, options=WorkerOptions(concurrency=1))
     assert statuses(run).count("unscored") == 2 * REFUSED_IN_A_ROW
+
+
+def test_replies_of_which_none_can_be_used_stop_a_run_as_refusals_do():
+    def play(request, n):
+        return good_answer(request) if n < 2 else says("I would rather talk about the weather.")
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(server, make_study(instructions=60)), options=WorkerOptions(concurrency=1))
+        asked = len(server.requests)
+    assert run.status == "failed"
+    assert run.message.startswith(
+        f"The last {UNUSABLE_IN_A_ROW} replies could not be used, so the run stopped; the last one:"
+    )
+    assert statuses(run).count("scored") == 2
+    assert UNUSABLE_IN_A_ROW <= statuses(run).count("unscored") <= UNUSABLE_IN_A_ROW + 4
+    assert asked <= 2 + 3 * (UNUSABLE_IN_A_ROW + 4)
+    assert statuses(run).count("waiting") >= 60
+
+
+def test_usable_replies_in_between_let_a_run_go_on(monkeypatch):
+    monkeypatch.setattr(work_queue, "UNUSABLE_IN_A_ROW", 4)
+
+    def play(request, n):
+        return good_answer(request) if n % 8 == 0 else says("no")
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(server, make_study(instructions=6)), options=WorkerOptions(concurrency=1))
+    assert run.status == "finished"
+    assert statuses(run).count("unscored") > 4
 
 
 def test_a_pause_while_the_endpoint_refuses_stays_a_pause(monkeypatch):

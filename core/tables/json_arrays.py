@@ -1,0 +1,118 @@
+"""The values of a JSON array that is read in pieces, so that a large file is never in memory at once. PURE."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+LONGEST_TOKEN = 16
+"""From this many characters before the end of what was read on, an error may only mean that more must be read."""
+NOT_SPACE = re.compile(r"[^ \t\r\n]")
+NOT_DECODED = re.compile("[\udc80-\udcff]")
+"""What a byte that is not UTF-8 becomes under the error handler surrogateescape."""
+
+
+class BrokenArray(Exception):
+    """The text is no JSON array from `line` on; nothing after it can be read."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        self.line, self.reason = line, reason
+        super().__init__(line, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A value of the array: its number from 1, the line where it begins, and whether all of its bytes were UTF-8."""
+
+    number: int
+    line: int
+    value: object
+    decoded: bool
+
+
+class _Text:
+    """The text that has been read and not used yet, and the line on which it begins."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
+        self.text, self.at, self.line, self.ended = "", 0, 1, False
+
+    def more(self) -> None:
+        """Read on: at least as much as there is, so that a long value is not tried once for each piece."""
+        kept = self.text[self.at :]
+        pieces, size, wanted = [kept], 0, max(1, len(kept))
+        while size < wanted:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self.ended = True
+                break
+            pieces.append(piece)
+            size += len(piece)
+        self.text, self.at = "".join(pieces), 0
+
+    def skip_to(self, end: int) -> None:
+        self.line += self.text.count("\n", self.at, end)
+        self.at = end
+
+    def next_mark(self) -> str:
+        """The next character that is no space, which is not used yet; '' at the end."""
+        while True:
+            found = NOT_SPACE.search(self.text, self.at)
+            if found:
+                self.skip_to(found.start())
+                return found.group()
+            self.skip_to(len(self.text))
+            if self.ended:
+                return ""
+            self.more()
+
+
+def array_elements(pieces: Iterable[str], longest: int) -> Iterator[Element]:
+    """Yield the values of the array whose text comes in `pieces`. Raises BrokenArray.
+
+    `longest` is the maximum number of characters of one value. Bytes that are not UTF-8 are expected to be decoded by
+    the error handler surrogateescape.
+    """
+    text = _Text(pieces)
+    if text.next_mark() != "[":
+        raise BrokenArray(text.line, "the file does not begin with [")
+    text.skip_to(text.at + 1)
+    number = 0
+    while (mark := text.next_mark()) != "]" or number:
+        if not mark:
+            raise BrokenArray(text.line, "the array does not end")
+        number += 1
+        yield _element(text, number, longest)
+        mark = text.next_mark()
+        if mark not in (",", "]"):
+            raise BrokenArray(text.line, f"after element {number} there is neither a comma nor a closing bracket")
+        if mark == "]":
+            break
+        text.skip_to(text.at + 1)
+    text.skip_to(text.at + 1)
+    if text.next_mark():
+        raise BrokenArray(text.line, "there is text after the end of the array")
+
+
+def _element(text: _Text, number: int, longest: int) -> Element:
+    decoder = json.JSONDecoder()
+    while True:
+        try:
+            value, end = decoder.raw_decode(text.text, text.at)
+        except json.JSONDecodeError as error:
+            cut = error.msg.startswith("Unterminated string") or error.pos >= len(text.text) - LONGEST_TOKEN
+            if text.ended or not cut:
+                line = text.line + text.text.count("\n", text.at, error.pos)
+                raise BrokenArray(line, f"element {number} is not valid JSON ({error.msg})") from error
+        except (RecursionError, ValueError) as error:
+            raise BrokenArray(text.line, f"element {number} is nested too deeply or holds too long a number") from error
+        else:
+            if end < len(text.text) or text.ended:
+                break
+        if len(text.text) - text.at > longest:
+            raise BrokenArray(text.line, f"element {number} is longer than {longest:,} characters")
+        text.more()
+    decoded = NOT_DECODED.search(text.text, text.at, end) is None
+    element = Element(number, text.line, value, decoded)
+    text.skip_to(end)
+    return element
