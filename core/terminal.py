@@ -7,17 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-
 SECONDS_BETWEEN_LINES = 2.0
 """How often progress is written as a line where nobody watches a terminal."""
 MEGABYTE = 1_000_000
@@ -29,6 +18,18 @@ def progress_shown(label: str, total: int | None = None, *, of_bytes: bool = Fal
 
     On a terminal it moves a bar; into a file it writes a line at intervals. With `of_bytes` the steps are bytes.
     """
+    # rich takes a fifth of the time in which a command starts, and most commands show no progress.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(label, total, of_bytes).advance
