@@ -203,10 +203,9 @@ class WantedStudySerializer(serializers.Serializer[WantedStudy]):
     launch = serializers.BooleanField(required=False, help_text="Create the tasks and slots, and open the study.")
 
     def wanted(self) -> WantedStudy:
-        values = {name: value for name, value in self.validated_data.items() if name != "launch"}
-        return WantedStudy(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        )
+        given: dict[str, Any] = {name: value for name, value in self.validated_data.items() if name != "launch"}
+        values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+        return WantedStudy(**values)
 
 
 class MadeStudySerializer(StudySerializer):

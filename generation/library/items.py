@@ -1,6 +1,6 @@
 """The responses that a table of ratings names by item, instruction and model: found, or made without a text."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
@@ -67,7 +67,7 @@ class Items:
             if self._by_key.get(name.key) != pk:
                 self._remember(pk, name)
 
-    def learn(self, pks: Iterable[int]) -> None:
+    def learn(self, pks: Collection[int]) -> None:
         """Take in responses that were made elsewhere since."""
         for some in conditions("pk", pks):
             self._read(self._known.filter(some))

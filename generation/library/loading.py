@@ -1,6 +1,6 @@
 """Instruction and response records -> rows of one benchmark, in batches; what is already there is left alone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, TypeVar
@@ -306,7 +306,7 @@ class Responses:
         self._pks.update(((i, m, sample), pk) for i, m, sample, pk in rows)
         self._without_text.update(found.filter(text__isnull=True).values_list("pk", flat=True))
 
-    def learn(self, pks: Iterable[int]) -> None:
+    def learn(self, pks: Collection[int]) -> None:
         """Take in responses of the run that were made elsewhere since."""
         for some in conditions("pk", pks):
             self._read(some)

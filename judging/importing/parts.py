@@ -207,10 +207,14 @@ class PartLoader:
     def _learn(self, rows: CreatedRows) -> None:
         """Tell each loader which responses and judges another one has made."""
         pks = rows.created.get(Response._meta.label, set())
-        for known in (*self._responses.values(), *self._items.values()) if pks else ():
-            known.learn(pks)
+        if pks:
+            for responses in self._responses.values():
+                responses.learn(pks)
+            for items in self._items.values():
+                items.learn(pks)
         if rows.created.get(Rater._meta.label):
-            for loader in (*self._ratings.values(), *self._preferences.values()):
+            loaders: list[RatingLoader | PreferenceLoader] = [*self._ratings.values(), *self._preferences.values()]
+            for loader in loaders:
                 loader.raters = Raters(loader.study, loader.rules)
 
 

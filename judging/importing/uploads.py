@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -34,6 +34,10 @@ from judging.importing.archives import root_in, unpack
 from judging.importing.benchmarks import chosen_parts, load_files
 from judging.importing.registry import registered
 
+if TYPE_CHECKING:
+    Sent = UploadedFile[bytes]
+else:
+    Sent = UploadedFile
 logger = logging.getLogger(__name__)
 
 TASK = "judging.load_upload"
@@ -107,7 +111,7 @@ def uploads() -> Iterator[Upload]:
 
 
 def keep_upload(
-    *, workspace: Workspace, user: User, benchmark: str, archive: UploadedFile, tasks: UploadedFile | None, skip: bool
+    *, workspace: Workspace, user: User, benchmark: str, archive: Sent, tasks: Sent | None, skip: bool
 ) -> Upload:
     """Keep the archive for a worker, and ask for it to be loaded. Raises UserError while another is under way."""
     _remove_old()
@@ -220,7 +224,7 @@ class _Shown:
         self.written = time.monotonic()
 
 
-def _name_of(sent: UploadedFile) -> str:
+def _name_of(sent: Sent) -> str:
     """The file's own name, without what a file system might not take."""
     return get_valid_filename(Path(sent.name or "archive").name)[-150:]
 

@@ -3,7 +3,6 @@
 from typing import cast
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,7 +17,7 @@ from core.messages.rendering import for_reader
 from core.web.uploaded_files import takes_files
 from judging.importing.archives import ENDINGS
 from judging.importing.registry import BENCHMARKS
-from judging.importing.uploads import Upload, keep_upload, known_upload
+from judging.importing.uploads import Sent, Upload, keep_upload, known_upload
 
 
 class UploadForm(forms.Form):
@@ -50,8 +49,8 @@ class UploadForm(forms.Form):
             self.fields["workspace"].widget = forms.HiddenInput()
             self.initial["workspace"] = workspaces[0].pk
 
-    def clean_archive(self) -> UploadedFile:
-        archive: UploadedFile = self.cleaned_data["archive"]
+    def clean_archive(self) -> Sent:
+        archive: Sent = self.cleaned_data["archive"]
         if not (archive.name or "").lower().endswith(ENDINGS):
             raise forms.ValidationError(_("Choose a .zip or .tar.gz file."))
         return archive
