@@ -228,5 +228,7 @@ def _rules(shape: StudyShape) -> Rules:
     return Rules(
         scales=parse_scales([f"{key}={scale}" for key, scale in shape.scales.items()]),
         overall=shape.overall,
+        off_scale=shape.off_scale,
+        slots=shape.slots,
         duplicates="repeat" if shape.repeats else "refuse",
     )
