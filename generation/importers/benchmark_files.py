@@ -27,7 +27,8 @@ class StudyShape:
     that holds the overall score. `scales` map a criterion (* for all) to its scale as load_table takes it, such as
     1:5; a criterion that a rubric of the benchmark has needs none. With `repeats`, a rater's further answers to the
     same question are kept and counted. `off_scale` is what becomes of a value that is not on its scale: refuse, keep or
-    unscored. With `slots`, the raters are positions in the data, not individual people. `judge` names the judge whose verdicts on whole checklists a part holds.
+    unscored. With `slots`, the raters are positions in the data, not individual people. `judge` names the judge whose
+    verdicts on whole checklists a part holds.
     """
 
     slug: str
