@@ -74,7 +74,8 @@ class Command(BaseCommand):
 
     def _print(self, loaded: Loaded, report: Path | None) -> None:
         for kind, count in loaded.counts.items():
-            self.stdout.write(f"{kind}: {count}.")
+            if count != Counts():
+                self.stdout.write(f"{kind}: {count}.")
         if not loaded.changed:
             self.stdout.write("Nothing has changed.")
         if loaded.absent:
