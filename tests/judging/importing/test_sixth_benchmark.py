@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotation.importing.undo import undo_import
 from annotation.models import Assignment, Rater, Score, Study
 from core.tables.bad_rows import BadRow
+from generation.library import loading
 from generation.models import Benchmark, Import, Instruction, LanguageModel, Response
 from judging.importing import registry
 from tests.annotation.tables import everything
@@ -126,6 +127,7 @@ def test_with_skip_bad_rows_and_unreadable_files_are_reported(files, settings, t
 def test_rows_of_a_file_that_was_left_out_are_no_part_of_the_import(files, settings, tmp_path, monkeypatch):
     """Ids that were rolled back are given out again; undoing the import must not remove the rows that have them now."""
     settings.DATA_DIR = tmp_path / "data"
+    monkeypatch.setattr(loading, "RECORDS_AT_ONCE", 1)  # so that some rows are written before the file ends early
     reader = sys.modules[MODULE].Tinybench
     answers = reader.answers
 
