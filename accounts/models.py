@@ -122,7 +122,7 @@ class ApiToken(models.Model):
 
         READ = "read", _("Read: library, studies, fits, reports, judges, runs, leaderboards")
         RATINGS = "ratings", _("Rating data: every single answer, and the export of a study")
-        CHANGE = "change", _("Change: pause and cancel runs")
+        CHANGE = "change", _("Change: make studies, pause and cancel runs")
         RUN = "run", _("Run: start and resume runs, which may cost money")
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)

@@ -1,20 +1,27 @@
 """API endpoints for studies: their state and every answer in them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import asking, paged
+from accounts.api.lists import Unusable, asking, paged
+from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Score, Study, why_not_counted
 from annotation.monitoring.exclusion import excluded_in
 from annotation.monitoring.progress import study_rows
+from annotation.policies.policies import ORDERS
+from annotation.studies import making
 from annotation.studies.access import studies_read_by, study_read_by
+from annotation.studies.making import PAIRS, SAMPLES, SELF_NAMING, WantedStudy, launch_soon
+from core.errors import UserError
 from generation.api import CURSOR, SIZE
 
 
@@ -164,6 +171,82 @@ def scores(request: Request, workspace: str, slug: str) -> ApiResponse:
         "criterion", "assignment__rater", "assignment__task__response_a", "assignment__task__response_b"
     ).defer("assignment__task__response_a__text", "assignment__task__response_b__text")
     return paged(request, rows, ScoreSerializer)
+
+
+class WantedStudySerializer(serializers.Serializer[WantedStudy]):
+    """The settings of a new study; what is left out is the default of the study form."""
+
+    kind = serializers.ChoiceField(choices=Study.Kind.choices)
+    benchmark = serializers.CharField(help_text="Slug of a benchmark of the workspace.")
+    name = serializers.CharField(max_length=150, help_text="Name in English; the slug is made from it.")
+    name_zh = serializers.CharField(max_length=150, required=False, allow_blank=True)
+    rubric = serializers.CharField(required=False, allow_blank=True, help_text="Key; default: each instruction's own.")
+    categories = serializers.ListField(child=serializers.CharField(), required=False, help_text="Keys; default: all.")
+    models = serializers.ListField(child=serializers.CharField(), required=False, help_text="Names; default: all.")
+    instructions = serializers.IntegerField(
+        required=False, help_text="Number of instructions to draw, evenly over categories; 0 or none for all."
+    )
+    seed = serializers.IntegerField(required=False)
+    samples = serializers.ChoiceField(choices=SAMPLES, required=False)
+    pairs = serializers.ChoiceField(choices=PAIRS, required=False)
+    baselines = serializers.ListField(child=serializers.CharField(), required=False, help_text="Names of models.")
+    pairs_wanted = serializers.IntegerField(required=False)
+    judges = serializers.ListField(child=serializers.CharField(), required=False, help_text="Names, for a review.")
+    overlap = serializers.IntegerField(required=False)
+    order = serializers.ChoiceField(choices=ORDERS, required=False)
+    experiment = serializers.CharField(required=False)
+    self_naming = serializers.ChoiceField(
+        choices=sorted(filter(None, SELF_NAMING)),
+        required=False,
+        help_text="What becomes of responses that say which model wrote them.",
+    )
+    launch = serializers.BooleanField(required=False, help_text="Create the tasks and slots, and open the study.")
+
+    def wanted(self) -> WantedStudy:
+        given: dict[str, Any] = {name: value for name, value in self.validated_data.items() if name != "launch"}
+        values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+        return WantedStudy(**values)
+
+
+class MadeStudySerializer(StudySerializer):
+    planned_tasks = serializers.IntegerField()
+    without_rubric = serializers.IntegerField(help_text="Responses, pairs or verdicts that no rubric fits.")
+
+    class Meta(StudySerializer.Meta):
+        fields = [*StudySerializer.Meta.fields, "status", "experiment", "seed", "planned_tasks", "without_rubric"]
+
+
+@extend_schema(request=WantedStudySerializer, responses={201: MadeStudySerializer})
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def make_study(request: Request, workspace: str) -> ApiResponse:
+    """Make a study of a benchmark's responses, and launch it if asked; 400 with a sentence if it cannot be made."""
+    user = asking(request)
+    found = workspaces_read_by(user).filter(slug=workspace).first()
+    if found is None:
+        raise NotFound(f"There is no workspace {workspace!r} whose results you may read.")
+    if not workspaces_led_by(user).filter(pk=found.pk).exists():
+        raise PermissionDenied("Only owners and leads of this workspace can make studies.")
+    asked = WantedStudySerializer(data=request.data)
+    if not asked.is_valid():
+        raise Unusable(_first_problem(asked.errors))
+    try:
+        made = making.make_study(workspace=found, wanted=asked.wanted(), by=user)
+        if asked.validated_data.get("launch"):
+            launch_soon(made.study, by=user)
+    except UserError as problem:
+        raise Unusable(str(problem)) from problem
+    said = {"status": made.study.status, "experiment": made.study.experiment, "seed": made.study.seed}
+    counts = {"planned_tasks": made.tasks, "without_rubric": made.without_rubric}
+    return ApiResponse({**StudySerializer(made.study).data, **said, **counts}, status=201)
+
+
+def _first_problem(errors: Mapping[str, Any]) -> str:
+    """Such as "kind: "poll" is not a valid choice."; a list's errors are by position."""
+    field, found = next(iter(errors.items()))
+    while isinstance(found, Mapping):
+        found = next(iter(found.values()))
+    return f"{field}: {found[0]}"
 
 
 def study_to_read(request: Request, workspace: str, slug: str) -> Study:

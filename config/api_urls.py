@@ -20,6 +20,7 @@ urlpatterns = [
     path("models/", generation.models, name="models"),
     # annotation
     path("studies/", annotation.studies, name="studies"),
+    path("w/<str:workspace>/studies/", annotation.make_study, name="make_study"),
     path("w/<str:workspace>/studies/<str:slug>/", annotation.study, name="study"),
     path("w/<str:workspace>/studies/<str:slug>/scores/", annotation.scores, name="scores"),
     # calibration

@@ -176,6 +176,7 @@ CELERY_TASK_ROUTES = {
     "judging.build_report": {"queue": REPORTS},
     "judging.build_paper_table": {"queue": REPORTS},
     "judging.compare": {"queue": REPORTS},
+    "judging.load_upload": {"queue": REPORTS},
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},
     "annotation.retain": {"queue": SWEEPS},
@@ -310,6 +311,8 @@ CONTENT_SECURITY_POLICY = {
 # character.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["core.web.refused_requests.NoFiles"]
+# Bytes that a lead may upload at once, as an archive of a benchmark's files; 0 turns uploads off.
+UPLOAD_MOST = 1024 * 1024 * environment.integer("PLUMBLINE_UPLOAD_MB", default=500)
 TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)
 CSRF_FAILURE_VIEW = "core.web.unsent_forms.form_refused"
 SECURE_CONTENT_TYPE_NOSNIFF = True

@@ -13,6 +13,7 @@ from calibration.reports.registry import refresh_report
 from core.background import send
 from generation.execution.recovery import each_alone
 from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
+from judging.importing.uploads import carry_out
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, Watch
 from judging.monitoring.monitors import WatchRefused, due, start_due
@@ -49,6 +50,12 @@ def sweep() -> None:
 
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)
+
+
+@shared_task(name="judging.load_upload")  # type: ignore[untyped-decorator]
+def load_upload(public_id: str) -> None:
+    """Load an uploaded archive."""
+    carry_out(public_id)
 
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]

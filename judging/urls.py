@@ -1,7 +1,7 @@
 from django.urls import path
 
 from calibration.web.serving import result_view
-from judging.web import archive
+from judging.web import archive, uploads
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
 from judging.web.leaderboards import model_pair, page as leaderboard_page, paper_tables, rankings, text_statistics
@@ -18,6 +18,10 @@ urlpatterns = [
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
     path("<benchmark:slug>/texts/", text_statistics.text_page, name="text_page"),
     path("<benchmark:slug>/tables/", paper_tables.paper_tables, name="paper_tables"),
+    # /imports/
+    path("imports/upload/", uploads.upload_benchmark, name="upload_benchmark"),
+    path("imports/upload/<str:public_id>/", uploads.upload, name="upload"),
+    path("imports/upload/<str:public_id>/state/", uploads.upload_state, name="upload_state"),
     # /runs/
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),

@@ -320,6 +320,7 @@ def _is_pace(rule: Mapping[str, int]) -> bool:
 class Selection:
     """The responses that a lead chose to have rated, as primary keys; an empty tuple means all.
 
+    `instructions` of those with chosen responses are drawn, evenly over their categories, by the study's seed; 0 means all.
     `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all", "baselines" or "even", of
     which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges` (raters) on the
     `reviewed` study; a study of checks that has `verdicts` asks only what they answer. It is not part of Policies because
@@ -335,6 +336,7 @@ class Selection:
     reviewed: int = 0
     judges: tuple[int, ...] = ()
     verdicts: tuple[int, ...] = ()
+    instructions: int = 0
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -350,6 +352,7 @@ class Selection:
             reviewed=_count(chosen.get("reviewed")) or 0,
             judges=_pks(chosen, "judges"),
             verdicts=_pks(chosen, "verdicts"),
+            instructions=_count(chosen.get("instructions")) or 0,
         )
 
 

@@ -95,7 +95,7 @@ def seed_from(public_id: str) -> int:
     return int.from_bytes(public_id.encode()[:7], "big")
 
 
-def save_study(study: Study, *, by: User, before: Mapping[str, Any]) -> None:
+def save_study(study: Study, *, by: User | None, before: Mapping[str, Any]) -> None:
     """Save an edited study, log what changed, and delete a draft's tasks that are no longer chosen."""
     after = settings_of(study)
     changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}

@@ -1,8 +1,9 @@
 """Select the tasks of a study: the responses a lead chose, singly, in pairs, or with a judge's verdict."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice, zip_longest
 from random import Random
 from typing import Any
 
@@ -120,7 +121,29 @@ def candidates(study: Study) -> list[Candidate]:
                 continue
             seen.add((instruction, model))
         found.append(Candidate(pk, instruction, category, model, WORDS_WHERE_UNKNOWN if words is None else words))
+    wanted = Selection.of(study).instructions
+    if wanted:
+        drawn = drawn_instructions(found, wanted, Random(f"{study.seed}:instructions"), study.kind == Study.Kind.PAIR)
+        found = [one for one in found if one.instruction in drawn]
     return found
+
+
+def drawn_instructions(candidates: Iterable[Candidate], wanted: int, random: Random, in_pairs: bool) -> set[int]:
+    """At most `wanted` instructions, drawn evenly: the categories take turns until one has none left.
+
+    For pairs, only instructions with two responses or more are drawn.
+    """
+    responses = Counter((one.category, one.instruction) for one in candidates)
+    by_category: dict[int | None, list[int]] = {}
+    for (category, instruction), count in sorted(responses.items(), key=lambda one: one[0][1]):
+        if count > 1 or not in_pairs:
+            by_category.setdefault(category, []).append(instruction)
+    groups = list(by_category.values())
+    random.shuffle(groups)
+    for group in groups:
+        random.shuffle(group)
+    turns = (one for turn in zip_longest(*groups) for one in turn if one is not None)
+    return set(islice(turns, wanted))
 
 
 def planned_tasks(study: Study) -> PlannedTasks:

@@ -21,6 +21,10 @@ class FileSent(SuspiciousOperation):
     """A form contained a file, which no page accepts."""
 
 
+class FilesTooBig(RequestDataTooBig):
+    """Uploaded files are larger than the installation allows."""
+
+
 class NoFiles(FileUploadHandler):
     """An upload handler that writes nothing to disk and applies the size limit of forms to files too."""
 
@@ -57,6 +61,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def refusal(exception: Exception) -> str:
     """Return a sentence that says what was wrong and what to do."""
     match exception:
+        case FilesTooBig():
+            return _(
+                "The files are larger than the limit of %(n)s MB, so nothing was changed. Leave out what is not needed, or "
+                "load the folder from the command line."
+            ) % {"n": f"{settings.UPLOAD_MOST / MEGABYTE:g}"}
         case RequestDataTooBig():
             size = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / MEGABYTE
             return _(

@@ -37,7 +37,8 @@ class StudyShape:
     that holds the overall score. `scales` map a criterion (* for all) to its scale as load_table takes it, such as
     1:5; a criterion that a rubric of the benchmark has needs none. With `repeats`, a rater's further answers to the
     same question are kept and counted. `off_scale` is what becomes of a value that is not on its scale: refuse, keep or
-    unscored. With `slots`, the raters are positions in the data, not individual people.
+    unscored. With `slots`, the raters are positions in the data, not individual people. `judge` names the judge whose
+    verdicts on whole checklists a part holds.
     """
 
     slug: str
@@ -49,6 +50,7 @@ class StudyShape:
     repeats: bool = False
     off_scale: str = "refuse"
     slots: bool = False
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Part:
     """One file, loaded in one transaction.
 
     `name` is its path below the root, `size` its bytes for the progress shown. `records` yields what it holds, of one
-    type, and hands each bad row to its argument. Ratings, preferences and verdicts need a `study`.
+    type, and hands each bad row to its argument. Ratings, preferences and verdicts need a `study`. A part without an
+    `experiment` belongs to each of them, whichever is chosen.
     """
 
     name: str

@@ -13,15 +13,16 @@ was asked, and a summary's kind is read from the first line of its instruction.
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
+from generation.importers.benchmark_files import Part, Record, StudyShape
 from generation.importers.records import (
     LENGTH,
     LONG_CONTEXT,
@@ -37,6 +38,9 @@ from generation.importers.records import (
 JUDGE = "gpt-4o"
 TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")
 FOLDERS = {MAIN: "main_exp", LENGTH: "length_constrained_exp", LONG_CONTEXT: "longcontext_exp"}
+INSTRUCTION_FIELDS = frozenset({"id", "category", "instruction"})
+RESPONSE_FIELDS = INSTRUCTION_FIELDS | {"response"}
+VERDICT_FIELDS = RESPONSE_FIELDS | {"checklist_wise_evaluation"}
 WORDS_ASKED = {"2k": 2000, "4k": 4000, "8k": 8000, "16k": 16000}
 RESULT_NAME = re.compile(rf"({'|'.join(TASKS)})(?:_({'|'.join(WORDS_ASKED)}))?_results\.jsonl")
 SUMMARY_KINDS = (
@@ -46,6 +50,20 @@ SUMMARY_KINDS = (
     ("blog", "blogs"),
     ("report", "report"),
 )
+STUDIES = {
+    MAIN: ("hellobench-gpt-4o", "HelloBench, judged by GPT-4o", "HelloBench，由GPT-4o评判"),
+    LENGTH: (
+        "hellobench-gpt-4o-length",
+        "HelloBench with lengths asked for, judged by GPT-4o",
+        "HelloBench限定长度实验，由GPT-4o评判",
+    ),
+    LONG_CONTEXT: (
+        "hellobench-gpt-4o-long-context",
+        "HelloBench's long-context models, judged by GPT-4o",
+        "HelloBench长上下文实验，由GPT-4o评判",
+    ),
+}
+"""Slug, English and Chinese name of each experiment's study."""
 LONGEST_LITERAL = 50_000
 """Characters of a verdict that is read as a Python literal, which takes ten times as long as JSON."""
 FIRST_LINE = 300
@@ -62,17 +80,19 @@ class ResultFile:
     responses: Path | None
     verdicts: Path | None
 
-    @property
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in (self.responses, self.verdicts) if path)
-
 
 class Clone:
-    """Raises BadRow where the folder holds neither data nor results."""
+    """A reader of the shape BenchmarkFiles. Raises BadRow where the folder holds neither data nor results."""
 
-    def __init__(self, root: Path) -> None:
+    slug = "hellobench"
+
+    def __init__(self, root: Path, tasks: Path | None = None) -> None:
         self.root = root
         self.absent: list[str] = []
+        self.unknown: dict[str, int] = {}
+        self._read_before: set[Path] = set()
+        if tasks is not None:
+            raise BadRow(str(tasks), 0, "HelloBench's tasks are in its clone", "leave --tasks out")
         if not (root / "data").is_dir() and not (root / "results").is_dir():
             what, remedy = "this is no clone of HelloBench", "name the folder that holds data/ and results/"
             raise BadRow(str(root), 0, what, remedy)
@@ -94,6 +114,39 @@ class Clone:
         if name not in self.absent:
             self.absent.append(name)
         return None
+
+    def _note_unknown(self, place: Place, value: Mapping[str, Any], known: Collection[str]) -> None:
+        """Count the fields that are not read, by the kind of their file: its folder and "*"."""
+        for name in value.keys() - known:
+            folder = place.file.split("/")
+            pattern = "/".join([*folder[: 3 if folder[0] == "results" else -1], "*"])
+            key = f"{pattern}: {name}"
+            self.unknown[key] = self.unknown.get(key, 0) + 1
+
+    def rubrics(self) -> Iterator[RubricRecord]:
+        """Each category's questions in the repository's words. Raises BadRow."""
+        return self.checklists()
+
+    def parts(self) -> Iterator[Part]:
+        """The instructions of each experiment, then each model's responses and verdicts."""
+        for experiment, (slug, english, chinese) in STUDIES.items():
+            study = StudyShape(slug, {"en": english, "zh-hans": chinese}, "checklist", experiment, judge=JUDGE)
+            for path, task, length in self.instruction_files(experiment):
+                yield self._part(path, partial(self.instructions, path, task, length), experiment)
+            for file in self.result_files(experiment):
+                if file.responses:
+                    yield self._part(file.responses, partial(self.responses, file), experiment)
+                if file.verdicts:
+                    yield self._part(file.verdicts, partial(self.verdicts, file), experiment, study)
+
+    def _part(
+        self,
+        path: Path,
+        records: Callable[[OnBadRow], Iterator[Record]],
+        experiment: str,
+        study: StudyShape | None = None,
+    ) -> Part:
+        return Part(self._name(path), path.stat().st_size, records, study, experiment)
 
     def instruction_files(self, experiment: str) -> list[tuple[Path, str, str]]:
         """(file, task, length) of an experiment; the long-context one has the main one's instructions."""
@@ -127,7 +180,11 @@ class Clone:
     def instructions(
         self, path: Path, task: str, length: str, on_bad: OnBadRow = refuse
     ) -> Iterator[InstructionRecord]:
+        is_first = path not in self._read_before  # two experiments share the main instructions
+        self._read_before.add(path)
         for place, value in json_lines(path, on_bad, self._name(path)):
+            if is_first:
+                self._note_unknown(place, value, INSTRUCTION_FIELDS)
             try:
                 yield self._instruction(place, value, task, length)
             except BadRow as problem:
@@ -135,6 +192,7 @@ class Clone:
 
     def responses(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[ResponseRecord]:
         for place, value in self._rows(file.responses, on_bad):
+            self._note_unknown(place, value, RESPONSE_FIELDS)
             try:
                 yield self._response(place, value, file)
             except BadRow as problem:
@@ -142,6 +200,7 @@ class Clone:
 
     def verdicts(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[VerdictRecord]:
         for place, value in self._rows(file.verdicts, on_bad):
+            self._note_unknown(place, value, VERDICT_FIELDS)
             try:
                 response = self._response(place, value, file)
             except BadRow as problem:

@@ -16,6 +16,7 @@ from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Stud
 from annotation.recruitment.cohorts import make_cohort
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
 from judging.demonstration import BENCHMARK, PASSWORD, SLUG
+from judging.importing.uploads import Upload, uploads
 from judging.models import Judge, JudgeRun, Watch
 from tests.e2e.answers import LEFT
 from tests.factories import make_checklist_study, make_workspace
@@ -79,6 +80,7 @@ NOT_PAGES = {
         "calibration:desk_figures",
         "calibration:plan_fragment",
         "calibration:summary",
+        "judging:upload_state",
     },
     FILE: {
         "annotation:account_data",
@@ -141,6 +143,8 @@ PUBLIC = {
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
     "judging:run_file": lambda: JudgeRun.objects.first().public_id,
+    "judging:upload": lambda: _an_upload(),
+    "judging:upload_state": lambda: _an_upload(),
     "judging:watch": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
 }
@@ -158,6 +162,30 @@ ROWS = {
     ),
 }
 SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft"}
+
+
+def _an_upload():
+    """An archive that was loaded."""
+    known = list(uploads())
+    study = Study.objects.get(slug=SLUG)
+    if not known:
+        counts = {"created": 3, "completed": 0, "already_there": 0, "skipped": 1, "unscored": 0, "empty": 0}
+        upload = Upload(
+            public_id="uploaded",
+            workspace=study.workspace.pk,
+            user=User.objects.get(username="lead").pk,
+            benchmark="hellobench",
+            file="HelloBench.zip",
+            skip=True,
+            asked_at=timezone.now().isoformat(),
+            state="loaded",
+            result={"responses": counts, "absent": ["data/"], "unknown": {"data/*: note": 2}, "differing": ["chat_1"]},
+            bad_rows=[["chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"]],
+        )
+        upload.folder.mkdir(parents=True)
+        upload.save()
+        known = [upload]
+    return known[0].public_id
 
 
 def _assignment_of(name):

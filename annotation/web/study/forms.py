@@ -39,6 +39,7 @@ KEPT_AFTER_LAUNCH = {
     "benchmark",
     "categories",
     "models",
+    "instructions",
     "samples",
     "pairs",
     "baselines",
@@ -83,6 +84,13 @@ class StudyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Models"),
         help_text=gettext_lazy("Leave all unchecked to include all."),
+    )
+    instructions = forms.IntegerField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        label=gettext_lazy("Number of instructions"),
+        help_text=gettext_lazy("Drawn at random, evenly over the categories. Leave empty for all."),
     )
     samples = forms.ChoiceField(choices=SAMPLES, required=False, label=gettext_lazy("Responses"))
     pairs = forms.ChoiceField(choices=PAIRS, required=False, label=gettext_lazy("Pairs"))
@@ -278,7 +286,10 @@ class StudyForm(forms.Form):
             case Study.Kind.PAIR:
                 return ("samples", "judges")
             case Study.Kind.REVIEW:
-                return ("samples", "pairs", "baselines", "pairs_wanted", "rubric", "controls", "control_percent")
+                return (
+                    *("instructions", "samples", "pairs", "baselines", "pairs_wanted"),
+                    *("rubric", "controls", "control_percent"),
+                )
             case Study.Kind.CHECK:
                 return ("pairs", "baselines", "pairs_wanted", "judges", "controls", "control_percent")
             case _:
@@ -365,7 +376,7 @@ class StudyForm(forms.Form):
         # Verdicts sampled from a run have no form field; keep them unchanged.
         before = Selection.of(self.study)
         chosen |= {"reviewed": before.reviewed, "verdicts": list(before.verdicts)}
-        for name in ("samples", "pairs", "pairs_wanted"):
+        for name in ("instructions", "samples", "pairs", "pairs_wanted"):
             chosen[name] = data.get(name)
         return {key: value for key, value in chosen.items() if value}
 
@@ -398,6 +409,7 @@ def initial_of(study: Study) -> dict[str, Any]:
         },
         "categories": chosen.categories,
         "models": chosen.models,
+        "instructions": chosen.instructions or None,
         "samples": chosen.samples,
         "pairs": chosen.pairs,
         "baselines": chosen.baselines,
@@ -424,7 +436,7 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
         "tasks",
         gettext_lazy("What is rated"),
         gettext_lazy("Tasks are created from these choices at launch."),
-        ("rubric", "categories", "models", "samples", "pairs", "baselines", "pairs_wanted", "judges"),
+        ("rubric", "categories", "models", "instructions", "samples", "pairs", "baselines", "pairs_wanted", "judges"),
     ),
     (
         "handout",
