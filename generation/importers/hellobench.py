@@ -23,7 +23,6 @@ from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
 from generation.importers.records import (
-    LENGTH,
     LONG_CONTEXT,
     MAIN,
     InstructionRecord,
@@ -33,11 +32,15 @@ from generation.importers.records import (
     VerdictRecord,
     WeightRecord,
 )
+from generation.llm.protocol.wrapping import LENGTHS
 
 JUDGE = "gpt-4o"
 TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")
-FOLDERS = {MAIN: "main_exp", LENGTH: "length_constrained_exp", LONG_CONTEXT: "longcontext_exp"}
-WORDS_ASKED = {"2k": 2000, "4k": 4000, "8k": 8000, "16k": 16000}
+EXPERIMENTS = (MAIN, *LENGTHS, LONG_CONTEXT)
+FOLDERS = {MAIN: "main_exp", **dict.fromkeys(LENGTHS, "length_constrained_exp"), LONG_CONTEXT: "longcontext_exp"}
+SIZES = {experiment: experiment.removeprefix("length-") for experiment in LENGTHS}
+"""What the repository's files call each length."""
+WORDS_ASKED = {SIZES[experiment]: words for experiment, words in LENGTHS.items()}
 RESULT_NAME = re.compile(rf"({'|'.join(TASKS)})(?:_({'|'.join(WORDS_ASKED)}))?_results\.jsonl")
 SUMMARY_KINDS = (
     ("academic article", "academic_article"),
@@ -95,18 +98,24 @@ class Clone:
             self.absent.append(name)
         return None
 
+    def _note_strange(self, path: Path) -> None:
+        note = f"{self._name(path)} (its name is not understood)"
+        if note not in self.absent:
+            self.absent.append(note)
+
     def instruction_files(self, experiment: str) -> list[tuple[Path, str, str]]:
         """(file, task, length) of an experiment; the long-context one has the main one's instructions."""
         data = self.root / "data"
-        if experiment == LENGTH:
-            task = TASKS[-1]
-            names = [(data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size) for size in WORDS_ASKED]
+        if experiment in LENGTHS:
+            task, size = TASKS[-1], SIZES[experiment]
+            names = [(data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size)]
         else:
             names = [(data / "main_data" / f"{task}.jsonl", task, "") for task in TASKS]
         return [(path, task, size) for path, task, size in names if self._present(path)]
 
     def result_files(self, experiment: str) -> list[ResultFile]:
-        """By model and task. Files of other names are listed."""
+        """By model and task, of one length where the experiment is about one. Files of other names are listed."""
+        size = SIZES.get(experiment, "")
         kinds = [self.root / "results" / kind / FOLDERS[experiment] for kind in ("generations", "judgements")]
         found: dict[tuple[str, str, str], str] = {}
         for folder in kinds:
@@ -115,10 +124,10 @@ class Clone:
                 continue
             for path in sorted(folder.glob("*/*")):
                 match = RESULT_NAME.fullmatch(path.name)
-                if match and bool(match[2]) == (experiment == LENGTH):
-                    found[path.parent.name, match[1], match[2] or ""] = path.name
-                elif path.is_file():
-                    self.absent.append(f"{self._name(path)} (its name is not understood)")
+                if match and (match[2] or "") == size:
+                    found[path.parent.name, match[1], size] = path.name
+                elif path.is_file() and not (match and match[2] and size):
+                    self._note_strange(path)
         return [
             ResultFile(experiment, model, task, length, *(self._present(folder / model / name) for folder in kinds))
             for (model, task, length), name in sorted(found.items())

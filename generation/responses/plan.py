@@ -15,6 +15,7 @@ from core.errors import UserError
 from generation.endpoints.clients import endpoint_of
 from generation.execution.budget import ceiling_of
 from generation.library.loading import batches
+from generation.library.prompts import worded_for_length
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationItem, GenerationRun, Instruction, LanguageModel
@@ -100,7 +101,7 @@ def plan_generation(request: GenerationRequest) -> GenerationRun:
         raise NothingToGenerate("No model was given; give at least one model that an endpoint serves.")
     for model in request.models:
         endpoint_of(model)
-    found = instructions_of(request.benchmark, request.categories).values_list("pk", flat=True)
+    found = instructions_of(request.benchmark, request.categories, request.experiment).values_list("pk", flat=True)
     instructions = list(found[: request.limit])
     if not instructions:
         raise NothingToGenerate(_why_nothing(request.benchmark, request.categories))
@@ -134,10 +135,18 @@ def sent_just_now(request: GenerationRequest, *, clock: Clock) -> GenerationRun 
     return next(same, None)
 
 
-def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> QuerySet[Instruction]:
-    """Return the benchmark's instructions with a text, of these categories and those below them, by name."""
+def instructions_of(
+    benchmark: Benchmark, categories: Iterable[str] = (), experiment: str = MAIN_EXPERIMENT
+) -> QuerySet[Instruction]:
+    """Return the benchmark's instructions with a text, of these categories and those below them, by name.
+
+    Where the benchmark words its instructions for the length of this experiment itself, as HelloBench does, those are
+    returned; otherwise all that are not worded for a length.
+    """
     keys = list(categories)
-    found = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
+    texts = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
+    worded = texts.filter(worded_for_length(experiment)) if experiment in LENGTHS else texts.none()
+    found = worded if worded.exists() else texts.exclude(worded_for_length(*LENGTHS))
     if keys:
         found = found.filter(category__key__in=keys) | found.filter(category__parent__key__in=keys)
     return found.order_by("external_id", "pk")

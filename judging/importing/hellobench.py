@@ -18,22 +18,25 @@ from calibration.fits.published import load_published_weights
 from core.db.created_rows import note_created
 from core.tables.bad_rows import OnBadRow
 from generation.importers.hellobench import JUDGE, Clone, ResultFile
-from generation.importers.records import LENGTH, LONG_CONTEXT, MAIN, InstructionRecord, ResponseRecord, VerdictRecord
+from generation.importers.records import LONG_CONTEXT, MAIN, InstructionRecord, ResponseRecord, VerdictRecord
 from generation.library.imports import Recording, recorded
 from generation.library.loading import Categories, Counts, Instructions, Responses, import_run, load_taxonomy
+from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import Benchmark, GenerationRun, Instruction, Response
 
 FIXTURES = settings.BASE_DIR / "fixtures"
 PUBLISHED_FIT = "hellobench-repository"
 PUBLISHED_SOURCE = "HelloBench's repository, weighted_scores.txt"
-EXPERIMENTS = (MAIN, LENGTH, LONG_CONTEXT)
 STUDIES = {
     MAIN: ("hellobench-gpt-4o", "HelloBench, judged by GPT-4o", "HelloBench，由GPT-4o评判"),
-    LENGTH: (
-        "hellobench-gpt-4o-length",
-        "HelloBench with lengths asked for, judged by GPT-4o",
-        "HelloBench限定长度实验，由GPT-4o评判",
-    ),
+    **{
+        experiment: (
+            f"hellobench-gpt-4o-{experiment}",
+            f"HelloBench with {words:,} words requested, judged by GPT-4o",
+            f"HelloBench要求{words:,}词，由GPT-4o评判",
+        )
+        for experiment, words in LENGTHS.items()
+    },
     LONG_CONTEXT: (
         "hellobench-gpt-4o-long-context",
         "HelloBench's long-context models, judged by GPT-4o",

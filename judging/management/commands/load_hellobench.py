@@ -13,9 +13,10 @@ from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
-from generation.importers.hellobench import Clone
+from generation.importers.hellobench import EXPERIMENTS, Clone
 from generation.library.loading import Counts
-from judging.importing.hellobench import EXPERIMENTS, CloneLoaded, files_of, load_clone
+from generation.llm.protocol.wrapping import LENGTHS
+from judging.importing.hellobench import CloneLoaded, files_of, load_clone
 
 
 class Command(BaseCommand):
@@ -26,7 +27,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("clone", type=Path)
-        parser.add_argument("--experiment", choices=["all", *EXPERIMENTS], default="all")
+        parser.add_argument(
+            "--experiment",
+            choices=["all", "length", *EXPERIMENTS],
+            default="all",
+            help="One experiment, or length for the four that request a length.",
+        )
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument(
             "--on-error",
@@ -39,7 +45,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         skipped = SkippedRows()
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
-        chosen = EXPERIMENTS if options["experiment"] == "all" else (options["experiment"],)
+        groups = {"all": EXPERIMENTS, "length": tuple(LENGTHS)}
+        chosen = groups.get(options["experiment"], (options["experiment"],))
         try:
             workspace = workspace_for_command(options["workspace"])
             clone = Clone(options["clone"])

@@ -9,8 +9,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Assignment, Rater, Rubric, Score, Study
+from calibration.data.frames import ABOUT_RESPONSES
+from calibration.data.scores import score_frame
 from calibration.models import Fit, FittedWeight
+from generation.library.prompts import prompts_of
+from generation.llm.protocol.wrapping import chat_of
 from generation.models import Benchmark, GenerationRun, Instruction, Response
+from generation.responses.plan import instructions_of
 from generation.text_metrics.counts import word_count
 from tests.annotation.tables import everything
 from tests.conftest import shared_path
@@ -85,12 +90,12 @@ def test_the_three_experiments_are_kept_apart(clone):
     load(clone.root)
     assert set(GenerationRun.objects.values_list("name", "experiment", "status")) == {
         ("hellobench main", "main", "imported"),
-        ("hellobench length", "length", "imported"),
+        ("hellobench length-2k", "length-2k", "imported"),
         ("hellobench long context", "long_context", "imported"),
     }
     assert set(Study.objects.values_list("slug", "experiment", "kind", "status")) == {
         ("hellobench-gpt-4o", "main", "checklist", "closed"),
-        ("hellobench-gpt-4o-length", "length", "checklist", "closed"),
+        ("hellobench-gpt-4o-length-2k", "length-2k", "checklist", "closed"),
         ("hellobench-gpt-4o-long-context", "long_context", "checklist", "closed"),
     }
     judge = Rater.objects.get()
@@ -181,9 +186,50 @@ def test_rows_without_a_text_are_given_theirs(clone):
 
 def test_one_experiment_may_be_chosen(clone):
     load(clone.root, "--experiment", "length")
-    assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length"]
+    assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length-2k"]
     load(clone.root, "--experiment", "main")
-    assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length", "main"}
+    assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length-2k", "main"}
+
+
+def test_lengths_are_kept_apart_and_generate_sends_what_the_repository_asked(clone):
+    for size in ("2k", "4k"):
+        wording = [{**row, "instruction": f"{row['instruction']} At length {size}."} for row in clone.asked]
+        lines(clone.root / "data" / "length_constrained_data" / f"{TASK}_{size}.jsonl", wording)
+    name = f"length_constrained_exp/m1/{TASK}_4k_results.jsonl"
+    lines(clone.root / "results" / "judgements" / name, [clone.judged("at 4k", "m1", n) for n in range(3)])
+    load(clone.root)
+    assert set(Study.objects.filter(slug__contains="length").values_list("slug", "experiment")) == {
+        ("hellobench-gpt-4o-length-2k", "length-2k"),
+        ("hellobench-gpt-4o-length-4k", "length-4k"),
+    }
+    assert Response.objects.filter(run__experiment="length-4k").count() == 3
+    benchmark = Benchmark.objects.get()
+    asked = {one: list(instructions_of(benchmark, (), one)) for one in ("main", "length-4k", "length-8k")}
+    assert [row.external_id for row in asked["main"]] == [f"{TASK}_{n:03}" for n in range(3)]
+    assert [row.external_id for row in asked["length-4k"]] == [f"{TASK}_{n:03}@4k" for n in range(3)]
+    # Nothing is worded for 8,000 words here, so the plain prompts get our own sentence.
+    assert asked["length-8k"] == asked["main"]
+    row = asked["length-4k"][0]
+    sent = chat_of(row.messages, "length-4k", of_instruction=row.words_asked)
+    assert [message["content"] for message in sent] == ["Tell story 0. At length 4k."]
+    plain = asked["main"][0]
+    assert "8,000" in chat_of(plain.messages, "length-8k", of_instruction=plain.words_asked)[0]["content"]
+
+
+def test_one_prompt_at_several_lengths_is_one_cluster(clone):
+    load(clone.root)
+    study = Study.objects.get(experiment="length-2k")
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study)
+    assert set(frame.instruction_ids.values()) == {f"{TASK}_{n:03}" for n in range(3)}
+    main = Instruction.objects.filter(external_id__in=frame.instruction_ids.values())
+    assert set(frame.instruction.tolist()) == set(main.values_list("pk", flat=True))
+    # Without the main experiment's instructions, the first length stands for the prompt.
+    short, long = Instruction.objects.filter(external_id__startswith=f"{TASK}_000@").first(), main.first()
+    long.external_id, long.words_asked = f"{TASK}_000@4k", 4000
+    long.save()
+    assert prompts_of({short.pk: short.external_id, long.pk: long.external_id}) == dict.fromkeys(
+        [short.pk, long.pk], min(short.pk, long.pk)
+    )
 
 
 @pytest.mark.parametrize(
