@@ -45,8 +45,9 @@ def score_frame(
     a benchmark's runs apart (None: all); responses of no run belong to the main one. Verdicts derived from several
     others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
     people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
-    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies `decided_in`. Instructions that
-    word one prompt for several lengths are one instruction, so that statistics draw the prompt as a whole.
+    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies
+    `decided_in`. Instructions that word one prompt for several lengths are one instruction, so that statistics draw the
+    prompt as a whole.
     """
     keep_derived = not people if keep_derived is None else keep_derived
     who = _who(people, judges, decided_in)
