@@ -9,12 +9,16 @@ SERVERS = ("runserver", "testserver")
 
 def run(arguments: Sequence[str]) -> None:
     """Run a command; --traceback shows where an error occurred."""
+    from django.core.checks import Tags
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
+    from django.core.management import BaseCommand, execute_from_command_line
     from django.db import DatabaseError
 
     from config import environment
 
+    # A check of the addresses imports every page with all that it shows, which takes longer than most commands. The
+    # commands that serve pages or change the database check them, as does `manage.py check`.
+    BaseCommand.requires_system_checks = [Tags.models, Tags.database]
     environment.in_shell = not any(word in SERVERS for word in arguments[1:])
     try:
         __import__("config.settings")

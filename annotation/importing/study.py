@@ -1,7 +1,8 @@
 """The study and the benchmark that a table is loaded into."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from accounts.models import Workspace
 from annotation.models import Study
@@ -18,7 +19,10 @@ LONGEST_EXPERIMENT = 50
 
 @dataclass(frozen=True)
 class Destination:
-    """The destination of a table: a study, and the benchmark of its items (if none, one of the study's own)."""
+    """The destination of a table: a study, and the benchmark of its items (if none, one of the study's own).
+
+    `names` are the study's titles by language; without them `name` is its title in English.
+    """
 
     study: str
     kind: str
@@ -28,9 +32,22 @@ class Destination:
     experiment: str = MAIN_EXPERIMENT
     source: str = ""
     clusters: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def open(self, workspace: Workspace) -> tuple[Study, Items]:
         """Get or create the study, and return it with its items. Raises UserError."""
+        study, benchmark = self.study_in(workspace)
+        named = bool(self.benchmark)
+        return study, Items(
+            benchmark,
+            may_create=self.create_items or not named,
+            may_add_categories=not named,
+            run=import_run(benchmark, self.experiment) if named and self.create_items else None,
+            experiment=self.experiment,
+        )
+
+    def study_in(self, workspace: Workspace) -> tuple[Study, Benchmark]:
+        """Get or create the study, and return it with its benchmark. Raises UserError."""
         if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
             raise UserError(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
         if len(self.name) > LONGEST_NAME:
@@ -43,7 +60,7 @@ class Destination:
             study = Study.objects.create(
                 workspace=workspace,
                 slug=self.study,
-                names={"en": self.name or self.study},
+                names=dict(self.names) or {"en": self.name or self.study},
                 kind=self.kind,
                 status=Study.Status.CLOSED,
                 benchmark=benchmark,
@@ -56,15 +73,7 @@ class Destination:
             raise UserError(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
         if study.benchmark_id != benchmark.pk:
             raise UserError(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
-        named = bool(self.benchmark)
-        items = Items(
-            benchmark,
-            may_create=self.create_items or not named,
-            may_add_categories=not named,
-            run=import_run(benchmark, self.experiment) if named and self.create_items else None,
-            experiment=self.experiment,
-        )
-        return study, items
+        return study, benchmark
 
     def _benchmark(self, workspace: Workspace, study: Study | None) -> Benchmark:
         known = {benchmark.slug: benchmark for benchmark in workspace.benchmarks.all()}
@@ -72,7 +81,7 @@ class Destination:
             if self.benchmark not in known:
                 names = ", ".join(known) or "none"
                 raise UserError(
-                    f"There is no benchmark {self.benchmark!r}; load it first with load_library or load_hellobench, "
+                    f"There is no benchmark {self.benchmark!r}; load it first with load_library or load_benchmark, "
                     f"or leave --benchmark out (there are: {names})."
                 )
             return known[self.benchmark]

@@ -26,7 +26,7 @@ class StudyShape:
     `kind` is "checklist", "stars" or "pair". `names` map language codes to its title. `overall` is the criterion
     that holds the overall score. `scales` map a criterion (* for all) to its scale as load_table takes it, such as
     1:5; a criterion that a rubric of the benchmark has needs none. With `repeats`, a rater's further answers to the
-    same question are kept and counted.
+    same question are kept and counted. `judge` names the judge whose verdicts on whole checklists a part holds.
     """
 
     slug: str
@@ -36,6 +36,7 @@ class StudyShape:
     overall: str = ""
     scales: Mapping[str, str] = field(default_factory=dict)
     repeats: bool = False
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Part:
     """One file, loaded in one transaction.
 
     `name` is its path below the root, `size` its bytes for the progress shown. `records` yields what it holds, of one
-    type, and hands each bad row to its argument. Ratings, preferences and verdicts need a `study`.
+    type, and hands each bad row to its argument. Ratings, preferences and verdicts need a `study`. A part without an
+    `experiment` belongs to each of them, whichever is chosen.
     """
 
     name: str

@@ -4,6 +4,7 @@
     data/length_constrained_data/TASK_{2k,4k,8k,16k}.jsonl     the same with a length asked for
     checklists/TASK_checklist.json                             category -> questions
     results/{generations,judgements}/EXPERIMENT/MODEL/TASK[_LENGTH]_results.jsonl
+    Annnotation_Interface/ or ckwise_results_hm/ stats*.jsonl  human annotations, see hellobench_people.py
     weighted_scores.txt                                        category -> weights, a Python literal, never run
 
 What is absent or empty is listed and passed over. Where an instruction's file is missing, the results say what
@@ -13,15 +14,17 @@ was asked, and a summary's kind is read from the first line of its instruction.
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
+from generation.importers.benchmark_files import Part, Record, StudyShape
+from generation.importers.hellobench_people import human_parts
 from generation.importers.records import (
     LONG_CONTEXT,
     MAIN,
@@ -40,6 +43,9 @@ EXPERIMENTS = (MAIN, *LENGTHS, LONG_CONTEXT)
 FOLDERS = {MAIN: "main_exp", **dict.fromkeys(LENGTHS, "length_constrained_exp"), LONG_CONTEXT: "longcontext_exp"}
 SIZES = {experiment: experiment.removeprefix("length-") for experiment in LENGTHS}
 """What the repository's files call each length."""
+INSTRUCTION_FIELDS = frozenset({"id", "category", "instruction"})
+RESPONSE_FIELDS = INSTRUCTION_FIELDS | {"response"}
+VERDICT_FIELDS = RESPONSE_FIELDS | {"checklist_wise_evaluation"}
 WORDS_ASKED = {SIZES[experiment]: words for experiment, words in LENGTHS.items()}
 RESULT_NAME = re.compile(rf"({'|'.join(TASKS)})(?:_({'|'.join(WORDS_ASKED)}))?_results\.jsonl")
 SUMMARY_KINDS = (
@@ -49,6 +55,23 @@ SUMMARY_KINDS = (
     ("blog", "blogs"),
     ("report", "report"),
 )
+STUDIES = {
+    MAIN: ("hellobench-gpt-4o", "HelloBench, judged by GPT-4o", "HelloBench，由GPT-4o评判"),
+    **{
+        experiment: (
+            f"hellobench-gpt-4o-{experiment}",
+            f"HelloBench with {words:,} words requested, judged by GPT-4o",
+            f"HelloBench要求{words:,}词，由GPT-4o评判",
+        )
+        for experiment, words in LENGTHS.items()
+    },
+    LONG_CONTEXT: (
+        "hellobench-gpt-4o-long-context",
+        "HelloBench's long-context models, judged by GPT-4o",
+        "HelloBench长上下文实验，由GPT-4o评判",
+    ),
+}
+"""Slug, English and Chinese name of each experiment's study."""
 LONGEST_LITERAL = 50_000
 """Characters of a verdict that is read as a Python literal, which takes ten times as long as JSON."""
 FIRST_LINE = 300
@@ -65,17 +88,19 @@ class ResultFile:
     responses: Path | None
     verdicts: Path | None
 
-    @property
-    def size(self) -> int:
-        return sum(path.stat().st_size for path in (self.responses, self.verdicts) if path)
-
 
 class Clone:
-    """Raises BadRow where the folder holds neither data nor results."""
+    """A reader of the shape BenchmarkFiles. Raises BadRow where the folder holds neither data nor results."""
 
-    def __init__(self, root: Path) -> None:
+    slug = "hellobench"
+
+    def __init__(self, root: Path, tasks: Path | None = None) -> None:
         self.root = root
         self.absent: list[str] = []
+        self.unknown: dict[str, int] = {}
+        self._read_before: set[Path] = set()
+        if tasks is not None:
+            raise BadRow(str(tasks), 0, "HelloBench's tasks are in its clone", "leave --tasks out")
         if not (root / "data").is_dir() and not (root / "results").is_dir():
             what, remedy = "this is no clone of HelloBench", "name the folder that holds data/ and results/"
             raise BadRow(str(root), 0, what, remedy)
@@ -102,6 +127,40 @@ class Clone:
         note = f"{self._name(path)} (its name is not understood)"
         if note not in self.absent:
             self.absent.append(note)
+
+    def _note_unknown(self, place: Place, value: Mapping[str, Any], known: Collection[str]) -> None:
+        """Count the fields that are not read, by the kind of their file: its folder and "*"."""
+        for name in value.keys() - known:
+            folder = place.file.split("/")
+            pattern = "/".join([*folder[: 3 if folder[0] == "results" else -1], "*"])
+            key = f"{pattern}: {name}"
+            self.unknown[key] = self.unknown.get(key, 0) + 1
+
+    def rubrics(self) -> Iterator[RubricRecord]:
+        """Each category's questions in the repository's words. Raises BadRow."""
+        return self.checklists()
+
+    def parts(self) -> Iterator[Part]:
+        """The instructions of each experiment, then each model's responses and verdicts; last what people answered."""
+        for experiment, (slug, english, chinese) in STUDIES.items():
+            study = StudyShape(slug, {"en": english, "zh-hans": chinese}, "checklist", experiment, judge=JUDGE)
+            for path, task, length in self.instruction_files(experiment):
+                yield self._part(path, partial(self.instructions, path, task, length), experiment)
+            for file in self.result_files(experiment):
+                if file.responses:
+                    yield self._part(file.responses, partial(self.responses, file), experiment)
+                if file.verdicts:
+                    yield self._part(file.verdicts, partial(self.verdicts, file), experiment, study)
+        yield from human_parts(self.root, self._note_unknown)
+
+    def _part(
+        self,
+        path: Path,
+        records: Callable[[OnBadRow], Iterator[Record]],
+        experiment: str,
+        study: StudyShape | None = None,
+    ) -> Part:
+        return Part(self._name(path), path.stat().st_size, records, study, experiment)
 
     def instruction_files(self, experiment: str) -> list[tuple[Path, str, str]]:
         """(file, task, length) of an experiment; the long-context one has the main one's instructions."""
@@ -136,7 +195,11 @@ class Clone:
     def instructions(
         self, path: Path, task: str, length: str, on_bad: OnBadRow = refuse
     ) -> Iterator[InstructionRecord]:
+        is_first = path not in self._read_before  # two experiments share the main instructions
+        self._read_before.add(path)
         for place, value in json_lines(path, on_bad, self._name(path)):
+            if is_first:
+                self._note_unknown(place, value, INSTRUCTION_FIELDS)
             try:
                 yield self._instruction(place, value, task, length)
             except BadRow as problem:
@@ -144,6 +207,7 @@ class Clone:
 
     def responses(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[ResponseRecord]:
         for place, value in self._rows(file.responses, on_bad):
+            self._note_unknown(place, value, RESPONSE_FIELDS)
             try:
                 yield self._response(place, value, file)
             except BadRow as problem:
@@ -151,6 +215,7 @@ class Clone:
 
     def verdicts(self, file: ResultFile, on_bad: OnBadRow = refuse) -> Iterator[VerdictRecord]:
         for place, value in self._rows(file.verdicts, on_bad):
+            self._note_unknown(place, value, VERDICT_FIELDS)
             try:
                 response = self._response(place, value, file)
             except BadRow as problem:

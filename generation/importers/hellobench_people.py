@@ -17,7 +17,7 @@ and annotator count where a line has them.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,14 @@ PEOPLE = StudyShape(
     kind="checklist",
     overall=OVERALL,
 )
+FIELDS = frozenset(
+    {
+        *("id", "model", "annotator", "category", "checklist", "evaluation_results", "flags"),
+        *("instruction_en", "response_en", "instruction_zh", "response_zh"),
+    }
+)
+OnFields = Callable[[Place, Mapping[str, Any], Collection[str]], None]
+Writers = Callable[[], Mapping[str, tuple[str, str]]]
 REMEDY = "restore the line from the repository"
 
 
@@ -45,13 +53,18 @@ def annotated_files(root: Path) -> list[Path]:
     return sorted(found)
 
 
-def human_parts(root: Path) -> Iterator[Part]:
-    """Yield a part for each annotated file; the responses that they are matched with are read once, at the first."""
+def human_parts(root: Path, note_unknown: OnFields) -> Iterator[Part]:
+    """Yield a part for each annotated file; the responses that they are matched with are read once, at the first.
+
+    `note_unknown` is handed each line, with the fields that are known.
+    """
     files = annotated_files(root)
     writers: dict[str, tuple[str, str]] = {}
     for path in files:
         name = str(path.relative_to(root))
-        read = partial(_ratings, path, name, _annotator(root, path), lambda: writers or _note(writers, root))
+        read = partial(
+            _ratings, path, name, _annotator(root, path), lambda: writers or _note(writers, root), note_unknown
+        )
         yield Part(name, path.stat().st_size, read, study=PEOPLE)
 
 
@@ -82,10 +95,11 @@ def _key(instruction: object, response: object) -> str:
 
 
 def _ratings(
-    path: Path, name: str, annotator: str, writers: Callable[[], Mapping[str, tuple[str, str]]], on_bad: OnBadRow
+    path: Path, name: str, annotator: str, writers: Writers, note_unknown: OnFields, on_bad: OnBadRow
 ) -> Iterator[RatingRecord]:
     times: Counter[tuple[str, str]] = Counter()
     for place, value in json_lines(path, on_bad, name):
+        note_unknown(place, value, FIELDS)
         if value.get("flags") is False:
             continue
         try:
@@ -115,9 +129,7 @@ def _record(place: Place, instruction: str, model: str, rater: str, value: float
     )
 
 
-def _written_by(
-    place: Place, value: Mapping[str, Any], writers: Callable[[], Mapping[str, tuple[str, str]]]
-) -> tuple[str, str]:
+def _written_by(place: Place, value: Mapping[str, Any], writers: Writers) -> tuple[str, str]:
     """Return the instruction and the model of a line. Raises BadRow where no response of the clone is this one."""
     named = value.get("id"), value.get("model")
     if all(isinstance(one, str) and one for one in named):

@@ -16,16 +16,23 @@ READ_AT_ONCE = 1 << 20
 
 
 class Recording:
-    """One import under way. `store` is called in the transaction of what was loaded, as often as there are some."""
+    """One import under way, with the rows collected so far.
+
+    `store` is called in the transaction of what was loaded, as often as there are some.
+    """
 
     def __init__(self, command: str, file: Path, by: User | None, rows: CreatedRows) -> None:
-        self._rows = rows
+        self.rows = rows
         who = {"actor": by} if by else {"made_by": person_at_terminal()}
         self._row = Import(command=command, file=file.resolve().name[:300], sha256=sha256_of(file), **who)
 
+    def include(self, rows: CreatedRows) -> None:
+        """Add what a part of the load, collected by itself, created and completed."""
+        self.rows.include(rows)
+
     def store(self, workspace: Workspace, about: str, counts: Counts) -> None:
         """Store what has been created and completed so far; nothing where there is none of it."""
-        row, created, former = self._row, self._rows.ranges(), self._rows.former()
+        row, created, former = self._row, self.rows.ranges(), self.rows.former()
         if created or former:
             row.workspace, row.about, row.created, row.former = workspace, about[:100], created, former
             row.counts = {name: count for name, count in asdict(counts).items() if count}

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from core.db.created_rows import note_created
+from core.db.removal import conditions
 from core.tables.bad_rows import Place
 from generation.importers.records import InstructionRecord
 from generation.library.loading import Instructions, Models
@@ -54,9 +57,20 @@ class Items:
             responses = responses.exclude(run__in=benchmark.generation_runs.exclude(experiment=experiment))
         else:
             responses = responses.filter(run__experiment=experiment)
-        rows = responses.order_by("pk").values_list("pk", "instruction__external_id", "external_id", "model__name")
+        self._known = responses.order_by("pk")
+        self._read(self._known)
+
+    def _read(self, responses: QuerySet[Response]) -> None:
+        rows = responses.values_list("pk", "instruction__external_id", "external_id", "model__name")
         for pk, instruction, item, model in rows.iterator(2000):
-            self._remember(pk, ItemName(item or instruction, instruction, model or ""))
+            name = ItemName(item or instruction, instruction, model or "")
+            if self._by_key.get(name.key) != pk:
+                self._remember(pk, name)
+
+    def learn(self, pks: Iterable[int]) -> None:
+        """Take in responses that were made elsewhere since."""
+        for some in conditions("pk", pks):
+            self._read(self._known.filter(some))
 
     def _remember(self, pk: int, name: ItemName) -> None:
         self._by_key[name.key] = pk

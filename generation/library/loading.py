@@ -6,9 +6,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from django.db import transaction
+from django.db.models import Q
 
 from accounts.models import Workspace
 from core.db.created_rows import note_changed, note_created
+from core.db.removal import conditions
 from generation.importers.records import InstructionRecord, ResponseRecord
 from generation.library.search import note_texts
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
@@ -294,10 +296,20 @@ class Responses:
         self.run = run
         self.models = Models(run.benchmark.workspace)
         self.created: list[int] = []
-        found = Response.objects.filter(run=run, model__isnull=False).order_by()
+        self._pks: dict[tuple[int, int, int], int] = {}
+        self._without_text: set[int] = set()
+        self._read(Q())
+
+    def _read(self, some: Q) -> None:
+        found = Response.objects.filter(some, run=self.run, model__isnull=False).order_by()
         rows = found.values_list("instruction_id", "model_id", "sample", "pk")
-        self._pks = {(i, m, sample): pk for i, m, sample, pk in rows}
-        self._without_text = set(found.filter(text__isnull=True).values_list("pk", flat=True))
+        self._pks.update(((i, m, sample), pk) for i, m, sample, pk in rows)
+        self._without_text.update(found.filter(text__isnull=True).values_list("pk", flat=True))
+
+    def learn(self, pks: Iterable[int]) -> None:
+        """Take in responses of the run that were made elsewhere since."""
+        for some in conditions("pk", pks):
+            self._read(some)
 
     def pk_of(self, record: ResponseRecord) -> int:
         return self._pks[self._key(record)]

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.prediction_powered import EstimateInterval, ModelScores, prediction_powered_mean
@@ -103,6 +101,9 @@ def strata_of(parts: Sequence[Entries], rule: PointsRule) -> list[IntArray]:
 
     A pooled score has a single stratum: how many entries a category has is then a matter of chance.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     if rule.pooled:
         return [np.zeros(len(part), dtype=np.int64) for part in parts]
     _, column = np.unique(np.concatenate([part.column for part in parts]), return_inverse=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import t as student
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import TooFewRatings
@@ -57,6 +56,8 @@ def level_of_look(look: int, tests: int, false_alarms: float = FALSE_ALARMS) -> 
 
 def mean_level(values: FloatArray, clusters: Labels) -> SignificanceLevel:
     """Return the mean of values (n,). Raises TooFewRatings under two instructions."""
+    from scipy.stats import t as student
+
     error, k = _clustered_error(values, clusters)
     reach = float(student.ppf(0.975, k - 1)) * error
     mean = float(values.mean())
@@ -73,6 +74,8 @@ def change(
     false_alarms: float = FALSE_ALARMS,
 ) -> Change:
     """Compare the same tasks in the same order, arrays (n,). Raises TooFewRatings under two instructions."""
+    from scipy.stats import t as student
+
     gap = np.asarray(now - reference, dtype=np.float64)
     error, k = _clustered_error(gap, clusters)
     value, alpha = float(gap.mean()), level_of_look(look, tests, false_alarms)

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import t as student
 
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
@@ -210,6 +209,8 @@ def _alignments(
 
 
 def _contest(judge_wins: FloatArray, rater_wins: FloatArray, cluster: IntArray, epsilon: float) -> RaterContest:
+    from scipy.stats import t as student
+
     codes, k = cluster_codes(cluster)
     apart = rater_wins - judge_wins
     n = apart.size

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
-from scipy.stats import norm
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import TooFewRatings
@@ -14,7 +12,8 @@ from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArra
 
 ProportionInterval: TypeAlias = Literal["wilson95", "leave_one_out_range", "none"]
 
-REACH = float(norm.ppf(0.975))
+REACH = 1.959963984540054
+"""The 97.5th percentile of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,8 @@ def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[floa
 
 def _clustered(hits: FloatArray, entries: FloatArray) -> Proportion:
     """The proportion over clusters with `hits` of `entries` each, both (k,)."""
+    from scipy.special import stdtrit
+
     k, n, right = len(entries), float(entries.sum()), float(hits.sum())
     value = right / n
     if k == n:

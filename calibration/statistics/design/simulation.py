@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import least_squares
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +30,8 @@ def one_factor_loadings(correlations: Floats) -> Floats:
 
     `correlations` is a symmetric (k, k) matrix, k >= 3, of correlations between raters.
     """
+    from scipy.optimize import least_squares
+
     matrix = np.asarray(correlations, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 3:
         raise ValueError("loadings need a square matrix of at least three raters")

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from calibration.statistics.agreement.leave_one_out import Unusable
 from calibration.statistics.agreement.rating_tables import check_codes, count_table, sum_by, task_clusters
@@ -103,6 +102,8 @@ def correlate(
     Raises TooFewRatings under three pairs, ConstantScores where x or y never varies. With more than 3,000 pairs
     Kendall's tau is resampled draw by draw, some 5 ms for 20,000 pairs.
     """
+    from scipy.stats import kendalltau, pearsonr, spearmanr
+
     a, b = _varying("scores compared", x), _varying("scores compared against", y)
     if a.size != b.size:
         raise ValueError(f"{a.size} scores against {b.size}; give both of each pair.")
@@ -304,6 +305,8 @@ def _kendall_from_pairs(
 
 
 def _kendall_by_draw(x: IntArray, y: IntArray, weights: FloatArray, usable: BoolArray) -> FloatArray:
+    from scipy.stats import kendalltau
+
     values = np.zeros(len(weights))
     for row in np.flatnonzero(usable):
         repeats = weights[row].astype(np.int64)

@@ -18,7 +18,6 @@ from math import inf
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import t as student
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import NoStatistic, TooFewRatings
@@ -149,6 +148,8 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
     The variance falls as 1/labels in its human part, stays in its judge part, and the power is tuned anew for each
     number; human and further judge scores are taken to be of different instructions. Raises NoDifference.
     """
+    from scipy.stats import t as student
+
     now = prediction_powered_difference(one, other)
     difference = now.powered.value
     if difference == 0:
@@ -262,6 +263,8 @@ def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
 
 def _estimate(parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]]) -> Estimate:
     """The estimate at `power`; each cluster's error is the one at its own power of `without` (k,)."""
+    from scipy.stats import t as student
+
     squares = (parts.human - without * parts.apart) ** 2
     variance, unsure = 0.0, 0.0
     for group in (parts.labelled, ~parts.labelled):

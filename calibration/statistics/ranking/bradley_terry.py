@@ -8,8 +8,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
 
 from calibration.statistics.errors import NotConverged, TooFewRatings
 from calibration.statistics.ranking.comparisons import (
@@ -135,6 +133,8 @@ def on_elo_scale(strength: FloatArray, *, centre: float = 1500.0) -> FloatArray:
 
 def strengths(wins: FloatArray, losses: FloatArray, start: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Find maximum-likelihood strengths (b, k) with mean 0, and which converged (b,), from wins and losses (b, pairs)."""
+    from scipy.special import expit
+
     k = start.shape[1]
     design = incidence(k)
     played = wins + losses
@@ -198,6 +198,8 @@ def chains(wins: FloatArray, losses: FloatArray, models: int) -> BoolArray:
 
 def check_finite(games: Games, wins: FloatArray, losses: FloatArray) -> None:
     """Raise DisconnectedComparisons or UnboundedStrength, naming the models, unless wins (pairs,) suffice."""
+    from scipy.sparse.csgraph import connected_components
+
     k = len(games.models)
     if strongly_connected(wins[None], losses[None], k)[0]:
         return
@@ -219,6 +221,8 @@ def check_finite(games: Games, wins: FloatArray, losses: FloatArray) -> None:
 
 
 def _fit(games: Games, total: FloatArray, virtual_ties: float) -> BradleyTerry:
+    from scipy.special import expit
+
     if not 0 <= virtual_ties < np.inf:
         raise ValueError(f"The number of virtual ties must be finite and at least 0, found {virtual_ties:g}.")
     wins, losses = _wins(total, virtual_ties)

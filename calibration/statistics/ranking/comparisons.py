@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.resampling import (
@@ -142,6 +141,8 @@ def pair_tables(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: in
 
     With fewer than `min_clusters` clusters, the samples are the data without each cluster; with draws=0 there are none.
     """
+    from scipy.sparse import csr_array
+
     k = len(games.models)
     width = 3 * (k * (k - 1) // 2)
     where = cells(games)
@@ -212,6 +213,8 @@ def _patterns(cluster: IntArray, where: IntArray, clusters: int) -> tuple[IntArr
 
 def _pattern_counts(pattern: IntArray, patterns: int, draws: int, rng: np.random.Generator) -> FloatArray:
     """Count how often each pattern enters each draw, which takes all clusters with replacement: (draws, patterns)."""
+    from scipy.sparse import csr_array
+
     clusters = pattern.size
     if patterns * MERGE_FACTOR <= clusters:
         shares = np.bincount(pattern, minlength=patterns) / clusters

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import tanh
 
 import numpy as np
-from scipy.special import expit
 
 from calibration.statistics.errors import OutOfRange, TooFewRatings
 from calibration.statistics.ranking.bradley_terry import ELO_POINTS
@@ -147,6 +146,8 @@ def elo_variance_law(accuracy: float) -> float:
 
 def simulate_elo_variance(accuracy: float, *, games: int, chains: int, seed: int) -> float:
     """Simulate the variance, over `chains` runs, of the stronger model's rating after `games` comparisons of two models."""
+    from scipy.special import expit
+
     _check_share(accuracy)
     rng = np.random.default_rng(seed)
     rating = np.full(chains, START)

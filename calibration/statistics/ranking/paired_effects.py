@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import expit
-from scipy.stats import t as student
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, NotConverged, OutOfRange
 from calibration.statistics.ranking.bradley_terry import check_finite
@@ -87,6 +85,8 @@ def paired_effects(
     Raises EffectNotIdentified, ConstantScores for a covariate that is 0 throughout, NotConverged where an effect
     decides every game, and DisconnectedComparisons or UnboundedStrength as bradley_terry does.
     """
+    from scipy.special import expit
+
     k, n = len(games.models), len(games)
     check_finite(games, *half_tie_wins(pair_tables(games).total))
     names, columns, unit = _columns(covariates or {}, position, n)
@@ -157,6 +157,9 @@ def _ends(
     games: Games, design: FloatArray, found: FloatArray, information: FloatArray, min_clusters: int
 ) -> tuple[FloatArray, FloatArray, EffectIntervalKind]:
     """Sandwich intervals over clusters: scores summed by cluster between two inverses of the information."""
+    from scipy.special import expit
+    from scipy.stats import t as student
+
     if games.clusters < min_clusters:
         return found, found, "none"
     left = (games.score - expit(design @ found))[:, None] * design

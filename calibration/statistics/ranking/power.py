@@ -8,8 +8,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
-from scipy.stats import t as student
 
 from calibration.statistics.errors import MissingCells, TooFewRatings
 from calibration.statistics.resampling import FloatArray, IntArray
@@ -159,6 +157,8 @@ def _check_scores(scores: FloatArray) -> FloatArray:
 
 def _p_values(chosen: FloatArray, difference: FloatArray) -> FloatArray:
     """p (b, pairs) of the tasks that each line of 0/1 `chosen` (b, tasks) picks from `difference` (tasks, pairs)."""
+    from scipy.special import stdtr
+
     n = chosen.sum(axis=1, keepdims=True)
     # Moments around a common centre lose no digits where a difference is large beside its spread.
     centre = difference.mean(axis=0)
@@ -206,6 +206,8 @@ def _projected(difference: FloatArray, shares: Sequence[float], significant: flo
 
 
 def _critical_n(effect: float, significant: float) -> int:
+    from scipy.stats import t as student
+
     low, high = 1, 2
     while effect * np.sqrt(high) < student.ppf(1 - significant / 2, high - 1):
         low, high = high, 2 * high

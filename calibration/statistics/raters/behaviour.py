@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels
 from calibration.statistics.errors import OutOfRange
@@ -97,6 +96,8 @@ def side_preference(
 
     Raters who only gave ties are left out. Raises OutOfRange for any other code.
     """
+    from scipy.special import bdtr
+
     side = np.asarray(preferred, dtype=np.int64)
     cluster, _ = cluster_codes(np.arange(side.size) if clusters is None else clusters)
     _same_length(side.size, cluster.size, len(raters))

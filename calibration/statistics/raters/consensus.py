@@ -4,7 +4,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
@@ -131,6 +130,8 @@ def _expect(
     prevalence: FloatArray, tables: FloatArray, item: IntArray, given: IntArray, m: int
 ) -> tuple[FloatArray, float]:
     """Posterior (items, classes) and the log-likelihood of the answers."""
+    from scipy.special import logsumexp
+
     people, width, _ = tables.shape
     logs = np.log(np.maximum(np.swapaxes(tables, 1, 2).reshape(people * width, width), 1e-300))
     joint = sum_by(item, m, logs[given]) + np.log(np.maximum(prevalence, 1e-300))

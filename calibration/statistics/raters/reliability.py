@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import betaln, expit, logit, psi
-from scipy.stats import beta as beta_law
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, wilson_ends
 from calibration.statistics.agreement.rating_tables import sum_by
@@ -209,6 +206,8 @@ def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
 
     Each rater enters with its effective number of answers. Raises TooFewRatings under three raters, NotConverged.
     """
+    from scipy.stats import beta as beta_law
+
     if len(rates) < 3:
         raise TooFewRatings(len(rates), 3, "raters")
     n = np.array([rate.effective_n for rate in rates.values()])
@@ -232,6 +231,9 @@ def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
 
 def _beta_binomial(hits: FloatArray, n: FloatArray) -> tuple[float, float]:
     """Mean and concentration of maximum marginal likelihood; concentration MOST_ALIKE at its upper bound."""
+    from scipy.optimize import minimize
+    from scipy.special import betaln, expit, logit, psi
+
     total = float(hits.sum() / n.sum())
     if total in (0.0, 1.0):
         return total, MOST_ALIKE

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.sparse import csr_array, diags_array, hstack
-from scipy.stats import norm
 
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.errors import ConstantScores, NoStatistic, NotConverged, TooFewRatings
@@ -26,7 +23,8 @@ Estimator: TypeAlias = Literal["reml", "moments"]
 LIKELIHOOD_CELLS = 1_500_000
 """Scores times random effects up to which the likelihood is maximised (some seconds)."""
 
-REACH = float(norm.ppf(0.975))
+REACH = 1.959963984540054
+"""The 97.5th percentile of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +190,8 @@ def _henderson(
     rows: _Rows, variances: tuple[float, float, float, float]
 ) -> tuple[FloatArray, FloatArray, dict[str, int]]:
     """Fixed and raters' effects, the standard deviations of their errors, and where each block of effects starts."""
+    from scipy.sparse import csr_array, diags_array, hstack
+
     rater, drift, item, error = variances
     n = rows.y.size
     error = max(error, 1e-12 * float(np.var(rows.y)))
@@ -219,6 +219,8 @@ def _henderson(
 
 def _inverse(table: FloatArray) -> FloatArray:
     """The inverse of a symmetric positive definite matrix, in half the time a general one takes."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
     factor, failed = dpotrf(table, lower=1)
     upper_left, broken = dpotri(factor, lower=1)
     if failed or broken:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
@@ -213,6 +212,8 @@ def _quadratics(y: FloatArray, sources: list[_Source]) -> FloatArray:
 
     |Z_k' M y|^2 of each source (M centres), the squares within the source of most levels, all squares.
     """
+    from scipy.sparse import csr_array
+
     centred = y - y.mean(axis=0)
     total = (centred**2).sum(axis=0)
     within = total

@@ -7,7 +7,6 @@ a bootstrap draw or without one cluster costs a few small matrix operations howe
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from calibration.statistics.errors import NotConverged
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
@@ -224,6 +223,8 @@ def collinear_solve(rows: FloatArray, wanted: FloatArray) -> FloatArray:
 
 def nonnegative(x: FloatArray, y: FloatArray) -> FloatArray:
     """A minimiser of |Xv - y| over v >= 0 (Lawson and Hanson). Raises NotConverged."""
+    from scipy.optimize import nnls
+
     try:
         solution, _ = nnls(x, y)
     except RuntimeError as stopped:

@@ -201,7 +201,7 @@ def test_odd_numbers_of_order_and_seconds(refused):
         (("--create-items",), "--create-items needs --benchmark; without one, items are made anyway."),
         (
             ("--benchmark", "nowhere"),
-            "There is no benchmark 'nowhere'; load it first with load_library or load_hellobench, "
+            "There is no benchmark 'nowhere'; load it first with load_library or load_benchmark, "
             "or leave --benchmark out (there are: none).",
         ),
         (("--study", "my study"), "The study name 'my study' must be letters, digits, - and _, 100 at most."),

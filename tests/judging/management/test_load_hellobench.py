@@ -185,7 +185,7 @@ def test_rows_without_a_text_are_given_theirs(clone):
 
 
 def test_one_experiment_may_be_chosen(clone):
-    load(clone.root, "--experiment", "length")
+    load(clone.root, "--experiment", "length-2k")
     assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length-2k"]
     load(clone.root, "--experiment", "main")
     assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length-2k", "main"}
@@ -358,3 +358,66 @@ def test_the_sample_repository():
         "value",
     )
     assert {(model, name, position): value for model, name, position, value in stored}.items() <= scores.items()
+
+
+class Annotated:
+    """What the annotation interface writes of the small clone's responses."""
+
+    def __init__(self, clone):
+        self.clone = clone
+
+    def line(self, number, answers, overall, model="m1", **others):
+        response = self.clone.response("main_exp", model, number)
+        return {
+            "instruction_en": response["instruction"],
+            "response_en": response["response"],
+            "category": "story_writing",
+            "checklist": [[question, question] for question in QUESTIONS],
+            "evaluation_results": [*answers, overall],
+            "flags": True,
+            **others,
+        }
+
+
+def test_human_annotations_are_matched_by_text_with_their_raters(clone):
+    line = Annotated(clone).line
+    folder = clone.root / "ckwise_results_hm"
+    lines(folder / "stats_heuristic.jsonl", [line(0, [4, 3, 2, 1, 0], 7), line(0, [4, 4, 4, 4, 4], 9)])
+    lines(
+        folder / "anna" / "stats.jsonl", [line(1, [0, 1, 2, 3, 4], 5, "m2"), line(2, [0] * 5, 0, flags=False, mood=1)]
+    )
+    assert "mood" in load(clone.root)
+    study = Study.objects.get(slug="hellobench-people")
+    assert (study.kind, study.benchmark.slug) == ("checklist", "hellobench")
+    raters = {
+        answer.rater.label: {score.criterion.position: score.value for score in answer.scores.all()}
+        for answer in Assignment.objects.filter(task__study=study).select_related("rater")
+    }
+    assert set(raters) == {"anna", "annotator 1", "annotator 2"}
+    # Answers of 0 to 4 are shares of a whole; the overall score stands behind the five items.
+    assert raters["annotator 1"] == {0: 1.0, 1: 0.75, 2: 0.5, 3: 0.25, 4: 0.0, 5: 7.0}
+    rated = Assignment.objects.get(task__study=study, rater__label="anna").task.response_a
+    assert (rated.model.name, rated.instruction.external_id) == ("m2", f"{TASK}_001")
+    assert (
+        Response.objects.filter(instruction=rated.instruction, model=rated.model, run__experiment="main").count() == 1
+    )
+    before = Score.objects.count()
+    load(clone.root)
+    assert Score.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"response_en": "Nobody wrote this."}, "no response of results/generations is the one that was rated"),
+        ({"evaluation_results": [1, 2, 3, 4, 0]}, "an answer to each question of the checklist and an overall score"),
+        ({"evaluation_results": [1, 2, 3, 4, 5, 6]}, "5 is no answer from 0 to 4"),
+        ({"evaluation_results": [1, 2, 3, 4, None, 6]}, "None is no answer from 0 to 4"),
+    ],
+)
+def test_an_annotation_that_cannot_be_read_is_named(clone, change, reason):
+    line = Annotated(clone).line(0, [1] * 5, 5, **change)
+    lines(clone.root / "Annnotation_Interface" / "stats.jsonl", [line])
+    with pytest.raises(CommandError, match=rf"Annnotation_Interface/stats\.jsonl line 1: {reason}"):
+        load(clone.root)
+    assert not Study.objects.filter(slug="hellobench-people").exists()
