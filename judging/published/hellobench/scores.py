@@ -137,15 +137,20 @@ class Scored:
         few = self._few(category)
         if few:
             return few
-        checked = printed_figures()["trained_splitter"]["agrees"].get(self.printed_name, ())
-        if self._experiment == MAIN_EXPERIMENT and column in checked:
+        checked = printed_figures()["trained_splitter"]["agrees"].get(self.printed_name)
+        if checked is None or self._experiment != MAIN_EXPERIMENT:
+            return gettext(
+                "The authors count words behind nltk's trained English sentence splitter, here it is untrained. Whether "
+                "this is the whole difference was not checked."
+            )
+        if column in checked:
             return gettext(
                 "The authors count words behind nltk's trained English sentence splitter, with which this figure was "
                 "reproduced; here the splitter is untrained."
             )
         return gettext(
-            "The authors count words behind nltk's trained English sentence splitter, here it is untrained. Whether "
-            "this is the whole difference was not checked."
+            "nltk's trained English sentence splitter, behind which the authors count words, does not give this figure "
+            "either; the reason is not known."
         )
 
     @property

@@ -48,8 +48,8 @@ def against_people_page(study: Study, report: MethodsReport) -> ResultPage:
         blocks=[_block(report)],
         method=[
             gettext(
-                "Each method is correlated with people's mean overall score over the responses that both scored. A "
-                "negative correlation of repetition or perplexity is what one hopes for. Intervals resample whole "
+                "Each method is correlated with people's mean overall score over the responses that both scored. What "
+                "measures a fault, such as repetition, should correlate negatively. Intervals resample whole "
                 "instructions; the p value takes responses as independent, so it is too small where several models "
                 "answered the same instruction."
             ),
