@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotation.models import Criterion, Rubric, Study, Task
+from generation.llm.protocol.wrapping import NothingToWrap, chat_of
+from generation.models import Instruction
 from judging.methods.guided import GuidedQuestion
 from judging.methods.prompts import Item, Level
 from judging.methods.registry import METHODS
@@ -50,6 +52,7 @@ class Questions:
     def __init__(self, method: str, study: Study) -> None:
         self.method = method
         self.needs: MethodSpec = METHODS[method]
+        self.experiment = study.experiment
         self.guideline = english(study.guideline.texts) if study.guideline else ""
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[tuple[int, str], tuple[Item, ...]] = {}
@@ -87,7 +90,7 @@ class Questions:
         if task.kind == Task.Kind.PAIR and task.response_b is not None:
             responses.append(task.response_b.text or "")
         return GuidedQuestion(
-            conversation=conversation_of(instruction.messages),
+            conversation=self._conversation(instruction),
             responses=tuple(responses),
             items=self.answered(task),
             hint=instruction.hint,
@@ -95,6 +98,19 @@ class Questions:
             guideline=self.guideline,
             guides=self._guides(task),
         )
+
+    def _conversation(self, instruction: Instruction) -> tuple[tuple[str, str], ...]:
+        """Return what the models were asked, with the length that the study's experiment requests."""
+        try:
+            messages = chat_of(
+                instruction.messages or [],
+                self.experiment,
+                language=instruction.language,
+                of_instruction=instruction.words_asked,
+            )
+        except NothingToWrap:
+            messages = instruction.messages or []
+        return conversation_of(messages)
 
     def _guides(self, task: Task) -> tuple[Item, ...]:
         """Return the guiding checklist: the task's own, the rubric's items, or those of the instruction's nearest

@@ -12,8 +12,9 @@ from django.urls import reverse
 from scipy.stats import spearmanr
 
 from accounts.models import Workspace
-from annotation.models import Study
+from annotation.models import Study, Task
 from generation.models import Benchmark, Response
+from judging.judges.questions import Questions
 from judging.leaderboards.table import judge_named, leaderboard
 from judging.published.hellobench.lookup import printed_figures
 from judging.published.paper_table import Status
@@ -195,6 +196,17 @@ def test_lengths_and_long_context_models_have_boards_of_their_own(tmp_path):
     assert "2 of 123 instructions" in by_place[claude, "2K_S"].reason
     assert "experiment length-4k" in by_place[claude, "4K_S"].reason
     assert by_place["Yi-Large", "2K_S"].reason == "This model has no verdicts here; load its results."
+    call_command(
+        "length_scores", "hellobench", judge="gpt-4o", weights="published", json=True, stdout=(out := io.StringIO())
+    )
+    rows = {row["experiment"]: row for row in json.loads(out.getvalue())}
+    assert list(rows) == ["main", "length-2k", "length-16k"]
+    # The main experiment counts with the two prompts that the lengths have, and each length is laid beside the same two.
+    assert [(row["n"], row["score"], row["difference"], row["shared"]) for row in rows.values()] == [
+        (2, pytest.approx(0), None, 0),
+        (2, pytest.approx(100), pytest.approx(100), 2),
+        (2, pytest.approx(-200), pytest.approx(-200), 2),
+    ]
     long = {(cell.row, cell.column): cell for cell in cells_of("23")}
     assert long["GLM-4-9B-1M", "AVG_S"].recomputed == pytest.approx(-100)
     assert long["GLM-4-9B", "AVG_S"].status == Status.NOT_COMPUTABLE
@@ -295,3 +307,15 @@ def test_every_method_stands_in_one_table_against_people(tmp_path, client):
     stranger = make_user("lead", Workspace.objects.create(slug="other", name="Other"))
     client.force_login(stranger)
     assert client.get(reverse("judging:judges_metrics", args=[study])).status_code == 404
+
+
+def test_a_judge_is_asked_with_the_length_that_was_requested(tmp_path):
+    small_clone(tmp_path)
+    call_command("load_hellobench", str(tmp_path), stdout=io.StringIO())
+    task = Task.objects.filter(study__experiment="main", response_a__instruction__external_id=f"{WRITING}_000").first()
+    plain = Questions("checklist", task.study).about(task).conversation
+    task.study.experiment = "length-8k"
+    asked = Questions("checklist", task.study).about(task).conversation
+    assert "8,000" not in plain[-1][1] and "8,000" in asked[-1][1]
+    own = Task.objects.filter(study__experiment="length-2k").first()
+    assert Questions("checklist", own.study).about(own).conversation[-1][1].endswith("in 2k.")
