@@ -1,6 +1,6 @@
 """Questions about stored tasks: all that a judge may see. They never contain the name of a model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annotation.models import Criterion, Rubric, Study, Task
@@ -101,16 +101,14 @@ class Questions:
 
     def _conversation(self, instruction: Instruction) -> tuple[tuple[str, str], ...]:
         """Return what the models were asked, with the length that the study's experiment requests."""
+        plain = instruction.messages or []
         try:
-            messages = chat_of(
-                instruction.messages or [],
-                self.experiment,
-                language=instruction.language,
-                of_instruction=instruction.words_asked,
+            asked = chat_of(
+                plain, self.experiment, language=instruction.language, of_instruction=instruction.words_asked
             )
         except NothingToWrap:
-            messages = instruction.messages or []
-        return conversation_of(messages)
+            return conversation_of(plain)
+        return conversation_of(asked)
 
     def _guides(self, task: Task) -> tuple[Item, ...]:
         """Return the guiding checklist: the task's own, the rubric's items, or those of the instruction's nearest
@@ -144,7 +142,7 @@ class Questions:
         )
 
 
-def conversation_of(messages: list[dict[str, object]] | None) -> tuple[tuple[str, str], ...]:
+def conversation_of(messages: Sequence[Mapping[str, object]] | None) -> tuple[tuple[str, str], ...]:
     return tuple((str(one.get("role", "user")), str(one["content"])) for one in messages or [])
 
 

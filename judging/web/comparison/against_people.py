@@ -59,7 +59,11 @@ def against_people_page(study: Study, report: MethodsReport) -> ResultPage:
             ),
         ],
         sources=["HelloBench (arXiv 2409.16191), table 4, appendix J.2"],
-        code=["judging.comparison.methods_against_people", "generation.text_metrics.overlap"],
+        code=[
+            "calibration.statistics.judges.comparison",
+            "generation.text_metrics.overlap",
+            "generation.text_metrics.counts",
+        ],
     )
 
 
