@@ -31,6 +31,7 @@ NAMES = {
     "distinct_4": "Distinct-4",
 }
 SHOWN_IN_FIGURE = 30
+CODE = ["calibration.statistics.judges.comparison", "generation.text_metrics.overlap", "generation.text_metrics.counts"]
 
 
 def against_people_title() -> str:
@@ -39,32 +40,32 @@ def against_people_title() -> str:
 
 def against_people_page(study: Study, report: MethodsReport) -> ResultPage:
     if isinstance(report, Missing):
-        return ResultPage(against_people_title(), reason_of(report), [], [])
+        return ResultPage(against_people_title(), reason_of(report), [], _method(), code=CODE)
     return ResultPage(
         title=against_people_title(),
         opening=_opening(report),
         about=gettext("%(n)d responses have people's scores for “%(criterion)s”.")
         % {"n": report.responses, "criterion": criterion_name(study, report.criterion)},
         blocks=[_block(report)],
-        method=[
-            gettext(
-                "Each method is correlated with people's mean overall score over the responses that both scored. What "
-                "measures a fault, such as repetition, should correlate negatively. Intervals resample whole "
-                "instructions; the p value takes responses as independent, so it is too small where several models "
-                "answered the same instruction."
-            ),
-            gettext(
-                "METEOR, BLEU-4 and ROUGE-L compare a response with the human reference of its instruction. A judge's "
-                "checklist has two rows: with weights, and with all items alike."
-            ),
-        ],
+        method=_method(),
         sources=["HelloBench (arXiv 2409.16191), table 4, appendix J.2"],
-        code=[
-            "calibration.statistics.judges.comparison",
-            "generation.text_metrics.overlap",
-            "generation.text_metrics.counts",
-        ],
+        code=CODE,
     )
+
+
+def _method() -> list[str]:
+    return [
+        gettext(
+            "Each method is correlated with people's mean overall score over the responses that both scored. What "
+            "measures a fault, such as repetition, should correlate negatively. Intervals resample whole "
+            "instructions; the p value takes responses as independent, so it is too small where several models "
+            "answered the same instruction."
+        ),
+        gettext(
+            "METEOR, BLEU-4 and ROUGE-L compare a response with the human reference of its instruction. A judge's "
+            "checklist has two rows: with weights, and with all items alike."
+        ),
+    ]
 
 
 def _opening(report: MethodsAgainstPeople) -> str:
