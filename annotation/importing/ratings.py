@@ -131,6 +131,9 @@ class RatingLoader:
             if found is not None:
                 self._called[record.criterion] = None
                 return found
+        if record.criterion in self.rules.scales:
+            # What no rubric asks has its own scale, such as a perplexity.
+            return self.own.criterion(record.place, record.criterion, record.value)
         if len(rubrics) == 1:
             known = ", ".join(rubrics[0].by_key)
             raise record.place.bad(

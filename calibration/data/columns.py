@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Assignment, Criterion, Study, Task
 from calibration.data.frames import ROLES, Floats, Ints
+from generation.library.prompts import prompt_name, prompts_of
 from generation.models import Category, Instruction, Response
 
 
@@ -77,6 +78,17 @@ def instructions_of(pks: Ints) -> _LabelledTable:
     ids = np.array([row[0] for row in rows], dtype=np.int64)
     categories = np.array([row[1] for row in rows], dtype=np.int64)
     return _LabelledTable(ids, {"category_id": categories}, {row[0]: row[2] for row in rows})
+
+
+def with_one_prompt(instruction: Ints, labels: Mapping[int, str]) -> tuple[Ints, Mapping[int, str]]:
+    """The instruction (n,) that stands for the prompt of each, and the names of all of them by primary key."""
+    prompts = prompts_of(labels)
+    if not prompts:
+        return instruction, labels
+    known, places = np.unique(instruction, return_inverse=True)
+    standing = np.array([prompts.get(pk, pk) for pk in known.tolist()], dtype=np.int64)
+    names = {prompts.get(pk, pk): prompt_name(label) if pk in prompts else label for pk, label in labels.items()}
+    return standing[places.reshape(-1)], names
 
 
 def categories_of(leaves: Ints) -> tuple[Ints, Ints, dict[int, str]]:

@@ -18,6 +18,7 @@ from calibration.data.columns import (
     responses_of,
     table_of,
     tasks_of,
+    with_one_prompt,
 )
 from calibration.data.frames import EVERY_KIND, Floats, Ints, ScoreFrame
 from generation.models import MAIN_EXPERIMENT, Benchmark, LanguageModel
@@ -45,7 +46,9 @@ def score_frame(
     another experiment, such as published answers without noise beside all of them, do not. Verdicts derived from several
     others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
     people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
-    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies `decided_in`.
+    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies
+    `decided_in`. Instructions that word one prompt for several lengths are one instruction, so that statistics draw the
+    prompt as a whole.
     """
     keep_derived = not people if keep_derived is None else keep_derived
     who = _who(people, judges, decided_in)
@@ -71,6 +74,7 @@ def score_frame(
     instruction = responses.of(response, "instruction_id")
     instruction_rows = instructions_of(np.unique(instruction))
     category, parent, category_names = categories_of(instruction_rows.of(instruction, "category_id"))
+    prompt, prompt_names = with_one_prompt(instruction, instruction_rows.labels)
     criteria = Criteria(np.unique(criterion_pk))
     variant = _variants(criteria, assignments, owner, criterion_pk)
     rater_rows = {row.pk: row for row in Rater.objects.filter(pk__in=np.unique(rater).tolist())}
@@ -80,7 +84,7 @@ def score_frame(
         task=task,
         response=response,
         response_b=response_b,
-        instruction=instruction,
+        instruction=prompt,
         category=category,
         parent=parent,
         model=responses.of(response, "model_id"),
@@ -104,7 +108,7 @@ def score_frame(
         ),
         rater_names={pk: row.name for pk, row in rater_rows.items()},
         category_names=category_names,
-        instruction_ids=instruction_rows.labels,
+        instruction_ids=prompt_names,
     )
 
 

@@ -4,6 +4,7 @@
     data/length_constrained_data/TASK_{2k,4k,8k,16k}.jsonl     the same with a length asked for
     checklists/TASK_checklist.json                             category -> questions
     results/{generations,judgements}/EXPERIMENT/MODEL/TASK[_LENGTH]_results.jsonl
+    Annnotation_Interface/ or ckwise_results_hm/ stats*.jsonl  human annotations, see hellobench_people.py
     weighted_scores.txt                                        category -> weights, a Python literal, never run
 
 What is absent or empty is listed and passed over. Where an instruction's file is missing, the results say what
@@ -23,8 +24,8 @@ from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
 from generation.importers.benchmark_files import Part, Record, StudyShape
+from generation.importers.hellobench_people import human_parts
 from generation.importers.records import (
-    LENGTH,
     LONG_CONTEXT,
     MAIN,
     InstructionRecord,
@@ -34,14 +35,18 @@ from generation.importers.records import (
     VerdictRecord,
     WeightRecord,
 )
+from generation.llm.protocol.wrapping import LENGTHS
 
 JUDGE = "gpt-4o"
 TASKS = ("open_ended_qa", "summarization", "chat", "text_completion", "heuristic_text_generation")
-FOLDERS = {MAIN: "main_exp", LENGTH: "length_constrained_exp", LONG_CONTEXT: "longcontext_exp"}
+EXPERIMENTS = (MAIN, *LENGTHS, LONG_CONTEXT)
+FOLDERS = {MAIN: "main_exp", **dict.fromkeys(LENGTHS, "length_constrained_exp"), LONG_CONTEXT: "longcontext_exp"}
+SIZES = {experiment: experiment.removeprefix("length-") for experiment in LENGTHS}
+"""What the repository's files call each length."""
 INSTRUCTION_FIELDS = frozenset({"id", "category", "instruction"})
 RESPONSE_FIELDS = INSTRUCTION_FIELDS | {"response"}
 VERDICT_FIELDS = RESPONSE_FIELDS | {"checklist_wise_evaluation"}
-WORDS_ASKED = {"2k": 2000, "4k": 4000, "8k": 8000, "16k": 16000}
+WORDS_ASKED = {SIZES[experiment]: words for experiment, words in LENGTHS.items()}
 RESULT_NAME = re.compile(rf"({'|'.join(TASKS)})(?:_({'|'.join(WORDS_ASKED)}))?_results\.jsonl")
 SUMMARY_KINDS = (
     ("academic article", "academic_article"),
@@ -52,11 +57,14 @@ SUMMARY_KINDS = (
 )
 STUDIES = {
     MAIN: ("hellobench-gpt-4o", "HelloBench, judged by GPT-4o", "HelloBench，由GPT-4o评判"),
-    LENGTH: (
-        "hellobench-gpt-4o-length",
-        "HelloBench with lengths asked for, judged by GPT-4o",
-        "HelloBench限定长度实验，由GPT-4o评判",
-    ),
+    **{
+        experiment: (
+            f"hellobench-gpt-4o-{experiment}",
+            f"HelloBench with {words:,} words requested, judged by GPT-4o",
+            f"HelloBench要求{words:,}词，由GPT-4o评判",
+        )
+        for experiment, words in LENGTHS.items()
+    },
     LONG_CONTEXT: (
         "hellobench-gpt-4o-long-context",
         "HelloBench's long-context models, judged by GPT-4o",
@@ -115,6 +123,11 @@ class Clone:
             self.absent.append(name)
         return None
 
+    def _note_strange(self, path: Path) -> None:
+        note = f"{self._name(path)} (its name is not understood)"
+        if note not in self.absent:
+            self.absent.append(note)
+
     def _note_unknown(self, place: Place, value: Mapping[str, Any], known: Collection[str]) -> None:
         """Count the fields that are not read, by the kind of their file: its folder and "*"."""
         for name in value.keys() - known:
@@ -128,7 +141,7 @@ class Clone:
         return self.checklists()
 
     def parts(self) -> Iterator[Part]:
-        """The instructions of each experiment, then each model's responses and verdicts."""
+        """The instructions of each experiment, then each model's responses and verdicts; last what people answered."""
         for experiment, (slug, english, chinese) in STUDIES.items():
             study = StudyShape(slug, {"en": english, "zh-hans": chinese}, "checklist", experiment, judge=JUDGE)
             for path, task, length in self.instruction_files(experiment):
@@ -138,6 +151,7 @@ class Clone:
                     yield self._part(file.responses, partial(self.responses, file), experiment)
                 if file.verdicts:
                     yield self._part(file.verdicts, partial(self.verdicts, file), experiment, study)
+        yield from human_parts(self.root, self._note_unknown)
 
     def _part(
         self,
@@ -151,15 +165,16 @@ class Clone:
     def instruction_files(self, experiment: str) -> list[tuple[Path, str, str]]:
         """(file, task, length) of an experiment; the long-context one has the main one's instructions."""
         data = self.root / "data"
-        if experiment == LENGTH:
-            task = TASKS[-1]
-            names = [(data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size) for size in WORDS_ASKED]
+        if experiment in LENGTHS:
+            task, size = TASKS[-1], SIZES[experiment]
+            names = [(data / "length_constrained_data" / f"{task}_{size}.jsonl", task, size)]
         else:
             names = [(data / "main_data" / f"{task}.jsonl", task, "") for task in TASKS]
         return [(path, task, size) for path, task, size in names if self._present(path)]
 
     def result_files(self, experiment: str) -> list[ResultFile]:
-        """By model and task. Files of other names are listed."""
+        """By model and task, of one length where the experiment is about one. Files of other names are listed."""
+        size = SIZES.get(experiment, "")
         kinds = [self.root / "results" / kind / FOLDERS[experiment] for kind in ("generations", "judgements")]
         found: dict[tuple[str, str, str], str] = {}
         for folder in kinds:
@@ -168,10 +183,10 @@ class Clone:
                 continue
             for path in sorted(folder.glob("*/*")):
                 match = RESULT_NAME.fullmatch(path.name)
-                if match and bool(match[2]) == (experiment == LENGTH):
-                    found[path.parent.name, match[1], match[2] or ""] = path.name
-                elif path.is_file():
-                    self.absent.append(f"{self._name(path)} (its name is not understood)")
+                if match and (match[2] or "") == size:
+                    found[path.parent.name, match[1], size] = path.name
+                elif path.is_file() and not (match and match[2] and size):
+                    self._note_strange(path)
         return [
             ResultFile(experiment, model, task, length, *(self._present(folder / model / name) for folder in kinds))
             for (model, task, length), name in sorted(found.items())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core.tables.bad_rows import Place
 
-MAIN, LENGTH, LONG_CONTEXT = "main", "length", "long_context"
+MAIN, LONG_CONTEXT = "main", "long_context"
 
 
 @dataclass(frozen=True, slots=True)

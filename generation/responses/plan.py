@@ -16,6 +16,7 @@ from core.errors import UserError
 from generation.endpoints.clients import endpoint_of
 from generation.execution.budget import ceiling_of
 from generation.library.loading import batches
+from generation.library.prompts import worded_for_length
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationItem, GenerationRun, Instruction, LanguageModel
@@ -163,10 +164,18 @@ def sent_just_now(request: GenerationRequest, *, clock: Clock) -> GenerationRun 
     return next(same, None)
 
 
-def instructions_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> QuerySet[Instruction]:
-    """Return the benchmark's instructions with a text, of these categories and those below them, by name."""
+def instructions_of(
+    benchmark: Benchmark, categories: Iterable[str] = (), experiment: str = MAIN_EXPERIMENT
+) -> QuerySet[Instruction]:
+    """Return the benchmark's instructions with a text, of these categories and those below them, by name.
+
+    Where the benchmark words its instructions for the length of this experiment itself, as HelloBench does, those are
+    returned; otherwise all that are not worded for a length.
+    """
     keys = list(categories)
-    found = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
+    texts = Instruction.objects.filter(benchmark=benchmark, messages__isnull=False).exclude(messages=[])
+    worded = texts.filter(worded_for_length(experiment)) if experiment in LENGTHS else texts.none()
+    found = worded if worded.exists() else texts.exclude(worded_for_length(*LENGTHS))
     if keys:
         found = found.filter(category__key__in=keys) | found.filter(category__parent__key__in=keys)
     return found.order_by("external_id", "pk")
@@ -180,7 +189,7 @@ def tags_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> list[str]:
 
 def chosen_instructions(request: GenerationRequest) -> list[int]:
     """Return the primary keys of the instructions that a run of this request asks about, in their order."""
-    rows = instructions_of(request.benchmark, request.categories).values_list("pk", "tags")
+    rows = instructions_of(request.benchmark, request.categories, request.experiment).values_list("pk", "tags")
     wanted = set(request.tags)
     return [pk for pk, tags in rows if not wanted or wanted & set(tags or ())][: request.limit]
 

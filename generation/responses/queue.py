@@ -79,7 +79,12 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
     def take_up(self, item: GenerationItem) -> TextCall | None:
         instruction = item.instruction
         try:
-            messages = chat_of(instruction.messages or [], self.run.experiment, language=instruction.language)
+            messages = chat_of(
+                instruction.messages or [],
+                self.run.experiment,
+                language=instruction.language,
+                of_instruction=instruction.words_asked,
+            )
         except NothingToWrap as error:
             record_failure(item, str(error))
             return None

@@ -1,11 +1,12 @@
 """Questions about stored tasks: all that a judge may see. They never contain the name of a model."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 
 from annotation.models import Criterion, Rubric, Study, Task
+from generation.llm.protocol.wrapping import NothingToWrap, chat_of
 from generation.models import Instruction, Response
 from judging.methods.guided import GuidedQuestion
 from judging.methods.prompts import Item, Level
@@ -59,6 +60,7 @@ class Questions:
     def __init__(self, method: str, study: Study, reference_from: str = "") -> None:
         self.method, self.study, self.reference_from = method, study, reference_from
         self.needs: MethodSpec = METHODS[method]
+        self.experiment = study.experiment
         self.guideline = english(study.guideline.texts) if study.guideline else ""
         self._rubrics: dict[int, Rubric] = {}
         self._items: dict[tuple[int, str], tuple[Item, ...]] = {}
@@ -117,7 +119,7 @@ class Questions:
         if task.kind == Task.Kind.PAIR and task.response_b is not None:
             responses.append(task.response_b.text or "")
         return GuidedQuestion(
-            conversation=conversation_of(instruction.messages),
+            conversation=self._conversation(instruction),
             responses=tuple(responses),
             items=self.answered(task),
             hint=instruction.hint,
@@ -125,6 +127,17 @@ class Questions:
             guideline=self.guideline,
             guides=self._guides(task),
         )
+
+    def _conversation(self, instruction: Instruction) -> tuple[tuple[str, str], ...]:
+        """Return what the models were asked, with the length that the study's experiment requests."""
+        plain = instruction.messages or []
+        try:
+            asked = chat_of(
+                plain, self.experiment, language=instruction.language, of_instruction=instruction.words_asked
+            )
+        except NothingToWrap:
+            return conversation_of(plain)
+        return conversation_of(asked)
 
     def _guides(self, task: Task) -> tuple[Item, ...]:
         """Return the guiding checklist: the task's own, the rubric's items, or those of the instruction's nearest
@@ -169,7 +182,7 @@ def references_from(study: Study, model: str) -> QuerySet[Response]:
     return written.filter(kind=Response.Kind.RESPONSE, text__isnull=False).exclude(text="")
 
 
-def conversation_of(messages: list[dict[str, object]] | None) -> tuple[tuple[str, str], ...]:
+def conversation_of(messages: Sequence[Mapping[str, object]] | None) -> tuple[tuple[str, str], ...]:
     return tuple((str(one.get("role", "user")), str(one["content"])) for one in messages or [])
 
 

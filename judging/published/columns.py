@@ -110,7 +110,10 @@ def _hellobench(board: Leaderboard, published: Published, printed_of: Mapping[st
             2,
             frozenset().union(*partial.values()),
             on_axis=True,
-            expected={model: sum(gaps.values()) / len(HELLOBENCH_COLUMNS) for model, gaps in known.items()},
+            expected={
+                **{model: sum(gaps.values()) / len(HELLOBENCH_COLUMNS) for model, gaps in known.items()},
+                **_misprinted(published, printed_of, "AVG_S"),
+            },
         )
     )
     fit = board.weighting.fit
@@ -390,6 +393,17 @@ def _known_differences(published: Published, printed_of: Mapping[str, str]) -> d
     folders = {model: published["model_folders"].get(printed, printed) for model, printed in printed_of.items()}
     known = published["known_differences"]["differences"]
     return {model: known[folder] for model, folder in folders.items() if folder in known}
+
+
+def _misprinted(published: Published, printed_of: Mapping[str, str], column: str) -> dict[str, float]:
+    """Return by our model's name what a misprint of a column is off by, right minus printed."""
+    found = {}
+    for model, printed in printed_of.items():
+        misprint = published.get("misprints", {}).get(printed, {}).get(column)
+        if misprint is not None:
+            table = published["table_2"]
+            found[model] = misprint["correct"] - table["rows"][printed][table["columns"].index(column)]
+    return found
 
 
 def _of_column(known: Mapping[str, Mapping[str, float]], column: str) -> dict[str, float]:

@@ -32,6 +32,7 @@ RESULTS = (
     "judging:judges",
     "judging:judges_depth",
     "judging:judges_methods",
+    "judging:judges_metrics",
     "judging:export",
     "judging:start_run",
     "annotation:desk",

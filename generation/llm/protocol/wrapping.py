@@ -61,9 +61,14 @@ def words_asked(experiment: str, of_instruction: int | None) -> int | None:
     return LENGTHS.get(experiment, of_instruction)
 
 
-def chat_of(messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = "") -> list[dict[str, str]]:
-    """Return the messages to send for an instruction: its chat history, with a length in experiments about length."""
-    if experiment in LENGTHS:
+def chat_of(
+    messages: Sequence[Mapping[str, str]], experiment: str, *, language: str = "", of_instruction: int | None = None
+) -> list[dict[str, str]]:
+    """Return the messages to send for an instruction: its chat history, with a length in experiments about length.
+
+    An instruction that itself requests these words, `of_instruction`, is sent as it is.
+    """
+    if experiment in LENGTHS and of_instruction != LENGTHS[experiment]:
         return with_length(messages, LENGTHS[experiment], language=language)
     return [dict(message) for message in messages]
 

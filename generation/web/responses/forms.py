@@ -22,6 +22,8 @@ def experiment_label(key: str) -> str:
     """What an experiment is called on a page."""
     if key == MAIN_EXPERIMENT:
         return gettext("As stated in each instruction")
+    if key not in LENGTHS:
+        return key.replace("_", " ")
     return gettext("At least %(words)s words") % {"words": f"{LENGTHS[key]:,}"}
 
 

@@ -11,7 +11,9 @@ from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
 from calibration.web.serving import PageKind
 from judging.comparison.method_table import METHODS, method_settings
+from judging.comparison.methods_against_people import AGAINST_PEOPLE, methods_settings
 from judging.judges.families import judge_families
+from judging.web.comparison.against_people import against_people_page, against_people_title
 from judging.web.comparison.method_table import methods_page, methods_title
 
 
@@ -19,6 +21,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
     """Return the pages on a study's judges except the named one, as (name of the address, label)."""
     pages = [
         ("judging:judges", gettext("Judges' points and people's scores")),
+        ("judging:judges_metrics", gettext("Text metrics and judges against people")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
@@ -50,5 +53,14 @@ METHODS_PAGE = PageKind(
     title=methods_title,
     build="judging.build_report",
     links=lambda: judge_links("judging:judges_methods"),
+    about_judges=True,
+)
+AGAINST_PEOPLE_PAGE = PageKind(
+    report=AGAINST_PEOPLE,
+    settings=lambda study, query: methods_settings(),
+    page=against_people_page,
+    title=against_people_title,
+    build="judging.build_report",
+    links=lambda: judge_links("judging:judges_metrics"),
     about_judges=True,
 )

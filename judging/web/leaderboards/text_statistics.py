@@ -1,7 +1,8 @@
 """Text statistics of a benchmark's responses: the page with its figures, tables and files."""
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any, TypeVar, cast
 
 from django.core.cache import cache
 from django.db.models import Count, Max
@@ -15,12 +16,16 @@ from accounts.permissions import results_page
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.serving import file_of
+from core.errors import UserError
 from generation.library.access import benchmark_read_by
+from generation.library.error_modes import ModelErrors, error_modes, installed_rules
 from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts, responses_of, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.responses.plan import EXPERIMENTS
 from generation.web.responses.forms import experiment_label
+from judging.web.leaderboards.text_errors import error_blocks
 
+T = TypeVar("T")
 READ_OF_EACH = (20, 50, 200)
 KEPT_SECONDS = 7 * 24 * 3600
 METHOD = (
@@ -50,10 +55,11 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     experiment = request.GET.get("experiment", MAIN_EXPERIMENT)
     each = request.GET.get("each", str(READ_OF_EACH[0]))
-    if experiment not in EXPERIMENTS or each not in map(str, READ_OF_EACH):
+    known = {*EXPERIMENTS, *experiments_with_texts(benchmark)}
+    if experiment not in known or each not in map(str, READ_OF_EACH):
         raise Http404(gettext("This benchmark has no such experiment."))
     rows = _statistics(benchmark, experiment, int(each))
-    page = _page(benchmark, rows, experiment, each) if rows else None
+    page = _page(benchmark, rows, _errors_of(benchmark, experiment, int(each)), experiment, each) if rows else None
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], benchmark.slug)
     query = request.GET.copy()
@@ -64,16 +70,41 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelTexts]:
     """Cached until a response is added or removed."""
+    return _kept(
+        f"text-statistics-{_state(benchmark, experiment)}-{each}",
+        lambda: text_statistics(benchmark, experiment=experiment, each=each),
+    )
+
+
+def _errors_of(benchmark: Benchmark, experiment: str, each: int) -> list[ModelErrors] | str:
+    """Return the models' errors by this installation's rules, cached as the statistics are; else why there are none."""
+    try:
+        rules = installed_rules()
+    except UserError as error:
+        return str(error)
+    named = sha256(repr(rules).encode()).hexdigest()[:16]
+    return _kept(
+        f"error-modes-{_state(benchmark, experiment)}-{each}-{named}",
+        lambda: error_modes(benchmark, experiment=experiment, each=each, rules=rules),
+    )
+
+
+def _state(benchmark: Benchmark, experiment: str) -> str:
     state = responses_of(benchmark, experiment).aggregate(n=Count("pk"), last=Max("pk"))
-    key = f"text-statistics-{benchmark.pk}-{experiment}-{each}-{state['n']}-{state['last']}"
-    known = cache.get(key)
+    return f"{benchmark.pk}-{experiment}-{state['n']}-{state['last']}"
+
+
+def _kept(key: str, compute: Callable[[], list[T]]) -> list[T]:
+    known: list[T] | None = cache.get(key)
     if known is None:
-        known = text_statistics(benchmark, experiment=experiment, each=each)
+        known = compute()
         cache.set(key, known, KEPT_SECONDS)
     return list(known)
 
 
-def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, each: str) -> ResultPage:
+def _page(
+    benchmark: Benchmark, rows: Sequence[ModelTexts], errors: Sequence[ModelErrors] | str, experiment: str, each: str
+) -> ResultPage:
     longest = max(rows, key=lambda row: row.words.value if row.words else 0.0)
     opening = _opening(longest)
     choices = [
@@ -83,19 +114,23 @@ def _page(benchmark: Benchmark, rows: Sequence[ModelTexts], experiment: str, eac
     ]
     experiments = experiments_with_texts(benchmark)
     if len(experiments) > 1:
-        options = [(one, experiment_label(one)) for one in experiments if one in EXPERIMENTS]
+        options = [(one, experiment_label(one)) for one in experiments]
         choices.insert(0, Choice("experiment", gettext("Experiment"), options, experiment))
     total = sum(row.responses for row in rows)
     return ResultPage(
         title=gettext("Text statistics"),
         opening=opening,
-        blocks=[_lengths(rows), _repetition(rows), _overlap(rows)],
+        blocks=[_lengths(rows), _repetition(rows), *error_blocks(errors), _overlap(rows)],
         about=ngettext("%(n)d response from %(m)d models.", "%(n)d responses from %(m)d models.", total)
         % {"n": total, "m": len(rows)},
         choices=choices,
         method=[str(sentence) for sentence in METHOD],
         sources=["HelloBench (arXiv 2409.16191)", "Papineni et al. (2002)", "Lin (2004)", "Lavie and Agarwal (2007)"],
-        code=["generation.text_metrics.counts", "generation.text_metrics.overlap"],
+        code=[
+            "generation.text_metrics.counts",
+            "generation.text_metrics.error_modes",
+            "generation.text_metrics.overlap",
+        ],
     )
 
 

@@ -30,6 +30,7 @@ PAGES = [
     "judging:judges",
     "judging:judges_depth",
     "judging:judges_methods",
+    "judging:judges_metrics",
 ]
 
 

@@ -32,6 +32,7 @@ PAGES = [
     "judging:judges",
     "judging:judges_depth",
     "judging:judges_methods",
+    "judging:judges_metrics",
 ]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from core.tables.bad_rows import BadRow
 from generation.importers.hellobench import LONGEST_LITERAL, Clone, read_evaluation, summary_kind
-from generation.importers.records import LENGTH, MAIN, ItemVerdict
+from generation.importers.records import MAIN, ItemVerdict
 from tests.conftest import shared_path
 
 GOOD = [{"checklist_id": 0, "reason": "why", "evaluation_score": 1.0}, {"checklist_id": 1, "evaluation_score": 0.5}]
@@ -99,7 +99,7 @@ def test_length_constrained_instructions_are_named_after_their_length(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(line + "\n")
     clone = Clone(tmp_path)
-    (found,) = clone.instruction_files(LENGTH)
+    (found,) = clone.instruction_files("length-16k")
     (record,) = clone.instructions(*found)
     assert (record.external_id, record.words_asked) == ("heuristic_text_generation_001@16k", 16000)
     assert (record.category, record.parent) == ("story_writing", "heuristic_text_generation")

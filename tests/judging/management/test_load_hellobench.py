@@ -9,8 +9,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Assignment, Rater, Rubric, Score, Study
+from calibration.data.frames import ABOUT_RESPONSES
+from calibration.data.scores import score_frame
 from calibration.models import Fit, FittedWeight
+from generation.library.prompts import prompts_of
+from generation.llm.protocol.wrapping import chat_of
 from generation.models import Benchmark, GenerationRun, Instruction, Response
+from generation.responses.plan import instructions_of
 from generation.text_metrics.counts import word_count
 from tests.annotation.tables import everything
 from tests.conftest import shared_path
@@ -85,12 +90,12 @@ def test_the_three_experiments_are_kept_apart(clone):
     load(clone.root)
     assert set(GenerationRun.objects.values_list("name", "experiment", "status")) == {
         ("hellobench main", "main", "imported"),
-        ("hellobench length", "length", "imported"),
+        ("hellobench length-2k", "length-2k", "imported"),
         ("hellobench long context", "long_context", "imported"),
     }
     assert set(Study.objects.values_list("slug", "experiment", "kind", "status")) == {
         ("hellobench-gpt-4o", "main", "checklist", "closed"),
-        ("hellobench-gpt-4o-length", "length", "checklist", "closed"),
+        ("hellobench-gpt-4o-length-2k", "length-2k", "checklist", "closed"),
         ("hellobench-gpt-4o-long-context", "long_context", "checklist", "closed"),
     }
     judge = Rater.objects.get()
@@ -180,10 +185,51 @@ def test_rows_without_a_text_are_given_theirs(clone):
 
 
 def test_one_experiment_may_be_chosen(clone):
-    load(clone.root, "--experiment", "length")
-    assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length"]
+    load(clone.root, "--experiment", "length-2k")
+    assert list(GenerationRun.objects.values_list("experiment", flat=True)) == ["length-2k"]
     load(clone.root, "--experiment", "main")
-    assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length", "main"}
+    assert set(GenerationRun.objects.values_list("experiment", flat=True)) == {"length-2k", "main"}
+
+
+def test_lengths_are_kept_apart_and_generate_sends_what_the_repository_asked(clone):
+    for size in ("2k", "4k"):
+        wording = [{**row, "instruction": f"{row['instruction']} At length {size}."} for row in clone.asked]
+        lines(clone.root / "data" / "length_constrained_data" / f"{TASK}_{size}.jsonl", wording)
+    name = f"length_constrained_exp/m1/{TASK}_4k_results.jsonl"
+    lines(clone.root / "results" / "judgements" / name, [clone.judged("at 4k", "m1", n) for n in range(3)])
+    load(clone.root)
+    assert set(Study.objects.filter(slug__contains="length").values_list("slug", "experiment")) == {
+        ("hellobench-gpt-4o-length-2k", "length-2k"),
+        ("hellobench-gpt-4o-length-4k", "length-4k"),
+    }
+    assert Response.objects.filter(run__experiment="length-4k").count() == 3
+    benchmark = Benchmark.objects.get()
+    asked = {one: list(instructions_of(benchmark, (), one)) for one in ("main", "length-4k", "length-8k")}
+    assert [row.external_id for row in asked["main"]] == [f"{TASK}_{n:03}" for n in range(3)]
+    assert [row.external_id for row in asked["length-4k"]] == [f"{TASK}_{n:03}@4k" for n in range(3)]
+    # Nothing is worded for 8,000 words here, so the plain prompts get our own sentence.
+    assert asked["length-8k"] == asked["main"]
+    row = asked["length-4k"][0]
+    sent = chat_of(row.messages, "length-4k", of_instruction=row.words_asked)
+    assert [message["content"] for message in sent] == ["Tell story 0. At length 4k."]
+    plain = asked["main"][0]
+    assert "8,000" in chat_of(plain.messages, "length-8k", of_instruction=plain.words_asked)[0]["content"]
+
+
+def test_one_prompt_at_several_lengths_is_one_cluster(clone):
+    load(clone.root)
+    study = Study.objects.get(experiment="length-2k")
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study)
+    assert set(frame.instruction_ids.values()) == {f"{TASK}_{n:03}" for n in range(3)}
+    main = Instruction.objects.filter(external_id__in=frame.instruction_ids.values())
+    assert set(frame.instruction.tolist()) == set(main.values_list("pk", flat=True))
+    # Without the main experiment's instructions, the first length stands for the prompt.
+    short, long = Instruction.objects.filter(external_id__startswith=f"{TASK}_000@").first(), main.first()
+    long.external_id, long.words_asked = f"{TASK}_000@4k", 4000
+    long.save()
+    assert prompts_of({short.pk: short.external_id, long.pk: long.external_id}) == dict.fromkeys(
+        [short.pk, long.pk], min(short.pk, long.pk)
+    )
 
 
 @pytest.mark.parametrize(
@@ -312,3 +358,66 @@ def test_the_sample_repository():
         "value",
     )
     assert {(model, name, position): value for model, name, position, value in stored}.items() <= scores.items()
+
+
+class Annotated:
+    """What the annotation interface writes of the small clone's responses."""
+
+    def __init__(self, clone):
+        self.clone = clone
+
+    def line(self, number, answers, overall, model="m1", **others):
+        response = self.clone.response("main_exp", model, number)
+        return {
+            "instruction_en": response["instruction"],
+            "response_en": response["response"],
+            "category": "story_writing",
+            "checklist": [[question, question] for question in QUESTIONS],
+            "evaluation_results": [*answers, overall],
+            "flags": True,
+            **others,
+        }
+
+
+def test_human_annotations_are_matched_by_text_with_their_raters(clone):
+    line = Annotated(clone).line
+    folder = clone.root / "ckwise_results_hm"
+    lines(folder / "stats_heuristic.jsonl", [line(0, [4, 3, 2, 1, 0], 7), line(0, [4, 4, 4, 4, 4], 9)])
+    lines(
+        folder / "anna" / "stats.jsonl", [line(1, [0, 1, 2, 3, 4], 5, "m2"), line(2, [0] * 5, 0, flags=False, mood=1)]
+    )
+    assert "mood" in load(clone.root)
+    study = Study.objects.get(slug="hellobench-people")
+    assert (study.kind, study.benchmark.slug) == ("checklist", "hellobench")
+    raters = {
+        answer.rater.label: {score.criterion.position: score.value for score in answer.scores.all()}
+        for answer in Assignment.objects.filter(task__study=study).select_related("rater")
+    }
+    assert set(raters) == {"anna", "annotator 1", "annotator 2"}
+    # Answers of 0 to 4 are shares of a whole; the overall score stands behind the five items.
+    assert raters["annotator 1"] == {0: 1.0, 1: 0.75, 2: 0.5, 3: 0.25, 4: 0.0, 5: 7.0}
+    rated = Assignment.objects.get(task__study=study, rater__label="anna").task.response_a
+    assert (rated.model.name, rated.instruction.external_id) == ("m2", f"{TASK}_001")
+    assert (
+        Response.objects.filter(instruction=rated.instruction, model=rated.model, run__experiment="main").count() == 1
+    )
+    before = Score.objects.count()
+    load(clone.root)
+    assert Score.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"response_en": "Nobody wrote this."}, "no response of results/generations is the one that was rated"),
+        ({"evaluation_results": [1, 2, 3, 4, 0]}, "an answer to each question of the checklist and an overall score"),
+        ({"evaluation_results": [1, 2, 3, 4, 5, 6]}, "5 is no answer from 0 to 4"),
+        ({"evaluation_results": [1, 2, 3, 4, None, 6]}, "None is no answer from 0 to 4"),
+    ],
+)
+def test_an_annotation_that_cannot_be_read_is_named(clone, change, reason):
+    line = Annotated(clone).line(0, [1] * 5, 5, **change)
+    lines(clone.root / "Annnotation_Interface" / "stats.jsonl", [line])
+    with pytest.raises(CommandError, match=rf"Annnotation_Interface/stats\.jsonl line 1: {reason}"):
+        load(clone.root)
+    assert not Study.objects.filter(slug="hellobench-people").exists()

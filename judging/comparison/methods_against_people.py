@@ -1,0 +1,288 @@
+"""Every evaluation method against people's overall scores: text metrics and judges as the rows of one table.
+
+HelloBench (arXiv 2409.16191), tables 4 and 24: METEOR, BLEU-4, ROUGE-L, Repetition-4, Distinct-4 and perplexity beside
+judges, each correlated with people's mean overall score over responses.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from annotation.models import Rater, Study
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import label_frame, score_frame
+from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
+from calibration.reports.codec import Missing, part
+from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.comparison import Coefficient, correlate
+from calibration.statistics.report_reasons import NoJudge
+from calibration.statistics.resampling import IntervalKind
+from calibration.statistics.ties import settle_ties
+from core.errors import UserError
+from generation.models import Category, Response
+from generation.text_metrics.counts import NoWords, distinct_4, repetition_4
+from generation.text_metrics.overlap import bleu, meteor, rouge_l
+from judging.comparison.judge_against_people import weighting_for
+from judging.leaderboards.observations import weighted_points
+from judging.leaderboards.weighting import EQUAL, PUBLISHED, UnknownWeights, Weighting, weighting_named
+
+DRAWS = 1000
+TEXTS_AT_ONCE = 50
+DIGITS = 9
+"""Decimals of points that are compared, few enough to hide the rounding of sums."""
+METRIC, POINTS, SCORE = "metric", "points", "score"
+"""What a row is: counted in the text, a judge's weighted checklist, or a judge's score for a criterion."""
+
+
+def _bleu(text: str, reference: str) -> float:
+    return bleu([text], [[reference]])
+
+
+def _meteor(text: str, reference: str) -> float:
+    return meteor(text, reference).score
+
+
+def _rouge_l(text: str, reference: str) -> float:
+    return rouge_l(text, reference).f1
+
+
+WITH_REFERENCE: Mapping[str, Callable[[str, str], float]] = {"meteor": _meteor, "bleu_4": _bleu, "rouge_l": _rouge_l}
+WITHOUT_REFERENCE: Mapping[str, Callable[[str], float]] = {
+    "repetition_4": repetition_4,
+    "distinct_4": lambda text: distinct_4([text]),
+}
+METRICS = (*WITH_REFERENCE, *WITHOUT_REFERENCE)
+PERPLEXITY = "perplexity"
+"""The key of the criterion under which a model's perplexity of each response is loaded."""
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """What a method says of responses, arrays (m,) with each response once; `method` is a metric or a judge's name.
+
+    `detail` is the name of the weights for points, the criterion for a score, and the model for perplexity.
+    """
+
+    kind: str
+    method: str
+    detail: str
+    response: Ints
+    value: Floats
+
+
+@dataclass(frozen=True)
+class MethodCorrelation:
+    """A method's correlation with people's means over `n` responses of `clusters` instructions; `mean` is its own.
+
+    `spearman` is None where there is none, and `why` names the reason.
+    """
+
+    kind: str
+    method: str
+    detail: str
+    n: int
+    mean: float | None
+    spearman: Coefficient | None
+    clusters: int
+    interval_kind: IntervalKind
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class MethodsAgainstPeople:
+    """All methods of a study, the best correlation first; `responses` have an overall score from people."""
+
+    study: str
+    criterion: str
+    weights: str
+    responses: int
+    rows: list[MethodCorrelation]
+
+
+MethodsReport: TypeAlias = MethodsAgainstPeople | Missing
+
+
+@dataclass(frozen=True)
+class People:
+    """People's mean overall score of each response on 0..10; arrays (m,), with its instruction and writer."""
+
+    key: str
+    response: Ints
+    mean: Floats
+    instruction: Ints
+    model: Ints
+    model_names: Mapping[int, str]
+
+
+def people_of(study: Study, *, category: str = "") -> People:
+    """Return people's means, of one top category by key where it is given. Raises NothingToRead."""
+    frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
+    keys = frame.keys_of_role("overall")
+    if not keys:
+        raise NothingToRead("This study has no overall scores from people, so no method can be compared with them.")
+    scores = frame.of_criterion(keys[0])
+    if category:
+        wanted = [pk for pk, name in scores.category_names.items() if name == category]
+        scores = scores.select(np.isin(scores.parent, wanted) | np.isin(scores.category, wanted))
+        if not len(scores):
+            raise NothingToRead(f"This study has no overall scores from people in category {category}.")
+    response, first, place = np.unique(scores.response, return_index=True, return_inverse=True)
+    share = (scores.value - scores.low) / (scores.high - scores.low)
+    mean = 10 * np.bincount(place, weights=share) / np.bincount(place)
+    return People(
+        keys[0], response, _exact(mean), scores.instruction[first], scores.model[first], dict(scores.model_names)
+    )
+
+
+def methods_of(study: Study, people: People) -> Iterator[MethodScores]:
+    """Yield the scores of every text metric and every judge for the responses that people scored."""
+    yield from _text_metrics(people.response)
+    frames = _judged(study)
+    for row in judges_by_verdicts(study):
+        yield from _of_judge(study, row.judge, frames, people.response)
+
+
+def _text_metrics(responses: Ints) -> Iterator[MethodScores]:
+    found: dict[str, list[tuple[int, float]]] = {name: [] for name in METRICS}
+    for start in range(0, len(responses), TEXTS_AT_ONCE):
+        pks = responses[start : start + TEXTS_AT_ONCE].tolist()
+        rows = Response.objects.filter(pk__in=pks, text__isnull=False).order_by("pk")
+        for pk, text, reference in rows.values_list("pk", "text", "instruction__reference"):
+            for name, value in _measured(text or "", reference):
+                found[name].append((pk, value))
+    for name, pairs in found.items():
+        response = np.array([pk for pk, _value in pairs], dtype=np.int64)
+        yield MethodScores(METRIC, name, "", response, np.array([value for _pk, value in pairs], dtype=np.float64))
+
+
+def _measured(text: str, reference: str) -> Iterator[tuple[str, float]]:
+    """Yield each metric that can be measured on the text; those of overlap need a human reference."""
+    if reference:
+        for name, with_reference in WITH_REFERENCE.items():
+            yield name, with_reference(text, reference)
+    for name, measure in WITHOUT_REFERENCE.items():
+        try:
+            yield name, measure(text)
+        except NoWords:
+            continue
+
+
+def _judged(study: Study) -> list[ScoreFrame]:
+    """Return judges' scores given here, and then those given elsewhere to this study's responses."""
+    frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, people=False)]
+    others = judged_elsewhere(study).values("task__study")
+    for other in Study.objects.filter(pk__in=others).exclude(pk=study.pk).order_by("pk"):
+        frames.append(score_frame(kinds=ABOUT_RESPONSES, study=other, people=False))
+    return frames
+
+
+def _of_judge(study: Study, judge: Rater, frames: list[ScoreFrame], wanted: Ints) -> Iterator[MethodScores]:
+    """Yield the judge's points by each of the study's weightings, and its score for each further criterion."""
+    own = [
+        frame.select((frame.rater == judge.pk) & np.isin(frame.response, wanted) & frame.applicable) for frame in frames
+    ]
+    for weighting in _weightings(study):
+        parts = [_points(frame, weighting) for frame in own]
+        response, value = _first_of([part for part in parts if part is not None])
+        if len(response):
+            yield MethodScores(POINTS, judge.name, weighting.name, response, value)
+    keys = sorted({key for frame in own for key in _other_keys(frame)})
+    for key in keys:
+        response, value = _first_of([_means(frame.of_criterion(key)) for frame in own if key in _other_keys(frame)])
+        named = (METRIC, PERPLEXITY, judge.name) if key == PERPLEXITY else (SCORE, judge.name, key)
+        yield MethodScores(*named, response, value)
+
+
+def _weightings(study: Study) -> list[Weighting]:
+    """Return the study's newest weights, else the benchmark's published ones if there are any; and equal weights."""
+    chosen = weighting_for(study)
+    if chosen.fit is None and study.benchmark is not None:
+        with suppress(UnknownWeights):
+            chosen = weighting_named(study.benchmark, PUBLISHED)
+    return [Weighting(EQUAL)] if chosen.fit is None else [chosen, Weighting(EQUAL)]
+
+
+def _points(frame: ScoreFrame, weighting: Weighting) -> tuple[Ints, Floats] | None:
+    items = frame.select((frame.role == ROLES.index("item")) & ~_of_perplexity(frame))
+    if not len(items):
+        return None
+    leaves = Category.objects.filter(pk__in=np.unique(items.category).tolist()).select_related("parent")
+    try:
+        points = weighted_points(items, weighting, {leaf.pk: leaf for leaf in leaves})
+    except UserError:
+        return None
+    return points.response, _exact(points.points)
+
+
+def _other_keys(frame: ScoreFrame) -> list[str]:
+    """Return the criteria that are scores of their own: overall ones, and perplexity whatever its role."""
+    codes = np.unique(frame.criterion[(frame.role == ROLES.index("overall")) | _of_perplexity(frame)])
+    return [frame.criterion_keys[code] for code in codes.tolist()]
+
+
+def _of_perplexity(frame: ScoreFrame) -> Bools:
+    if PERPLEXITY not in frame.criterion_keys:
+        return np.zeros(len(frame), dtype=np.bool_)
+    return np.asarray(frame.criterion == frame.criterion_keys.index(PERPLEXITY), dtype=np.bool_)
+
+
+def _means(frame: ScoreFrame) -> tuple[Ints, Floats]:
+    response, place = np.unique(frame.response, return_inverse=True)
+    return response, _exact(np.bincount(place, weights=frame.value) / np.bincount(place))
+
+
+def _first_of(parts: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
+    """Join the parts; a response that several have counts in the first of them."""
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    response = np.concatenate([part[0] for part in parts])
+    value = np.concatenate([part[1] for part in parts])
+    known, first = np.unique(response, return_index=True)
+    return known, value[first]
+
+
+def _exact(values: Floats) -> Floats:
+    return np.round(settle_ties(values), DIGITS)
+
+
+def correlation_of(method: MethodScores, people: People, *, draws: int = DRAWS, seed: int = 0) -> MethodCorrelation:
+    """Correlate the method with people over the responses that both scored, drawing whole instructions."""
+    _shared, mine, theirs = np.intersect1d(method.response, people.response, return_indices=True)
+    value, clusters = method.value[mine], people.instruction[theirs]
+    mean = float(value.mean()) if len(value) else None
+    named = method.kind, method.method, method.detail, len(value), mean
+    try:
+        found = correlate(value, people.mean[theirs], clusters=clusters, draws=draws, seed=seed)
+    except NoStatistic as error:
+        return MethodCorrelation(*named, None, len(np.unique(clusters)), "none", type(error).__name__)
+    return MethodCorrelation(*named, found.spearman, found.clusters, found.interval_kind)
+
+
+def methods_settings() -> Settings:
+    return {"draws": DRAWS, "seed": 0}
+
+
+def _compute(study: Study, settings: Settings) -> tuple[str, MethodsReport]:
+    frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+    return data_hash(frame), part(lambda: _report(study, settings))
+
+
+def _report(study: Study, settings: Settings) -> MethodsAgainstPeople:
+    people = people_of(study)
+    rows = [
+        correlation_of(method, people, draws=int(settings["draws"]), seed=int(settings["seed"]))
+        for method in methods_of(study, people)
+    ]
+    if not any(row.n for row in rows):
+        raise NoJudge("No judge has rated responses of this study, and none of its responses has a text.")
+    rows.sort(key=lambda row: (row.spearman is None, -row.spearman.value if row.spearman else 0.0, row.method))
+    return MethodsAgainstPeople(study.slug, people.key, _weightings(study)[0].name, len(people.response), rows)
+
+
+AGAINST_PEOPLE: ReportKind[MethodsReport] = register(
+    ReportKind("methods against people", _compute, slow_from=20_000, shape=MethodsReport)
+)

@@ -1,0 +1,115 @@
+"""Scores by requested length: each length on a board of its own, and what a length costs, prompt by prompt.
+
+HelloBench (arXiv 2409.16191), table 3 and figure 4, for any models and judge.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibration.statistics.errors import NoStatistic
+from core.errors import UserError
+from generation.llm.protocol.wrapping import LENGTHS
+from generation.models import MAIN_EXPERIMENT, Benchmark
+from judging.leaderboards.filters import Filters
+from judging.leaderboards.observations import Observations
+from judging.leaderboards.table import Leaderboard, judge_named, leaderboard
+from judging.scores.metrics import POINTS
+from judging.scores.paired_difference import paired_difference
+from judging.scores.points import NoVerdicts, PointsRule
+
+
+@dataclass(frozen=True)
+class LengthScore:
+    """A model's score of `n` prompts in an experiment, on the board's scale, with its mean words.
+
+    `difference` is from the score without a requested length over the `shared` prompts that have both; its ends draw
+    whole prompts. None where nothing is shared, and in the main experiment.
+    """
+
+    model: str
+    experiment: str
+    n: int
+    score: float
+    words: float | None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    shared: int = 0
+
+
+def scores_by_length(
+    benchmark: Benchmark, judge: str, weights: str, *, draws: int = 1000, seed: int = 0
+) -> list[LengthScore]:
+    """Return a row for each model and experiment, the lengths in order after the score without one.
+
+    The main experiment counts with those prompts only that some length has, as the lengths are of a part of the
+    benchmark. Raises UnknownJudge, UnknownWeights and, where no length has a verdict, NoVerdicts.
+    """
+    named = judge_named(benchmark, judge)
+    boards: dict[str, Leaderboard] = {}
+    for experiment in (MAIN_EXPERIMENT, *LENGTHS):
+        try:
+            boards[experiment] = leaderboard(
+                benchmark, named, weights, filters=Filters(experiment=experiment, measure=POINTS)
+            )
+        except NoVerdicts:
+            continue
+    lengths = [boards[experiment] for experiment in LENGTHS if experiment in boards]
+    if not lengths:
+        raise NoVerdicts(
+            f"{named} has no verdicts on benchmark {benchmark.slug} with a requested length; judge one of "
+            f"{', '.join(LENGTHS)} with --experiment."
+        )
+    if any(board.metric.name != POINTS for board in boards.values()):
+        raise UserError(f"{named} gives no checklist scores; name a judge that answers checklists.")
+    prompts = np.unique(np.concatenate([board.observations.instruction for board in lengths]))
+    rows = []
+    for model in sorted({row.model for board in lengths for row in board.models}):
+        plain = _of_prompts(boards.get(MAIN_EXPERIMENT), model, prompts)
+        for experiment, board in boards.items():
+            values = plain if experiment == MAIN_EXPERIMENT else _of_prompts(board, model, prompts)
+            if values:
+                rows.append(_row(board, model, experiment, values, plain, draws, seed))
+    return rows
+
+
+def _of_prompts(board: Leaderboard | None, model: str, prompts: np.ndarray) -> dict[int, float]:
+    """Return the model's mean points on each of the prompts that it has."""
+    if board is None or model not in board.pks:
+        return {}
+    own: Observations = board.observations.select(
+        (board.observations.model == board.pks[model]) & np.isin(board.observations.instruction, prompts)
+    )
+    points: dict[int, list[float]] = {}
+    for prompt, top, under in zip(own.instruction.tolist(), own.top.tolist(), own.under.tolist(), strict=True):
+        points.setdefault(prompt, []).append(top / under)
+    return {prompt: float(np.mean(values)) for prompt, values in points.items()}
+
+
+def _row(
+    board: Leaderboard,
+    model: str,
+    experiment: str,
+    values: Mapping[int, float],
+    plain: Mapping[int, float],
+    draws: int,
+    seed: int,
+) -> LengthScore:
+    rule: PointsRule = board.rule
+    score = float(rule.scaled(np.array([np.mean(list(values.values()))]))[0])
+    columns = list(board.categories.values())
+    words = board.words.get((model, columns[0] if len(columns) == 1 else "")) if experiment != MAIN_EXPERIMENT else None
+    shared = sorted(values.keys() & plain.keys()) if experiment != MAIN_EXPERIMENT else []
+    row = LengthScore(model, experiment, len(values), score, words)
+    if not shared:
+        return row
+    gap = np.array([values[prompt] - plain[prompt] for prompt in shared])
+    try:
+        found = paired_difference(np.zeros(len(gap), dtype=np.int64), gap, rule, draws=draws, seed=seed).overall
+    except NoStatistic:
+        return row
+    return LengthScore(
+        model, experiment, len(values), score, words, found.value, found.interval.low, found.interval.high, len(shared)
+    )
