@@ -35,7 +35,8 @@ class InstructionRubrics:
     def load(self, records: Iterable[InstructionRecord], on_bad: OnBadRow) -> Counts:
         """Store the rubrics of instructions that are stored already; those without one are passed over.
 
-        Hands a row with an unknown rubric or scale to `on_bad`.
+        A record that only names a rubric needs none of its own: the instruction keeps the name. Hands a row with an unknown
+        rubric or scale to `on_bad`.
         """
         wanted = [record for record in records if record.checklist or record.rubric or record.overall]
         pks = dict(
@@ -48,7 +49,7 @@ class InstructionRubrics:
             if record.external_id not in pks:
                 continue
             criteria = self._criteria(record, on_bad)
-            if criteria:
+            if criteria and (record.checklist or record.overall):
                 counts += self._keep(record, pks[record.external_id], criteria)
         return counts
 

@@ -1,10 +1,12 @@
 """One part of a benchmark's files -> rows: the existing loaders by the type of its records, with what they share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from annotation.importing.instruction_checks import store_check_sets
+from annotation.importing.instruction_rubrics import InstructionRubrics
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.raters import Raters
 from annotation.importing.ratings import RatingLoader
@@ -16,14 +18,17 @@ from core.db.created_rows import CreatedRows, note_created
 from core.tables.bad_rows import OnBadRow
 from generation.importers.benchmark_files import Part, StudyShape
 from generation.importers.records import (
+    AggregateRecord,
+    CheckSetRecord,
     InstructionRecord,
     PreferenceRecord,
     RatingRecord,
     ResponseRecord,
     VerdictRecord,
 )
+from generation.library.aggregates import store_aggregates
 from generation.library.items import Items
-from generation.library.loading import Counts, Instructions, Models, Responses, import_run
+from generation.library.loading import Counts, Instructions, Models, Responses, batches, import_run
 from generation.models import Benchmark, Response
 
 
@@ -60,6 +65,7 @@ class PartLoader:
         self.benchmark, self.on_bad = benchmark, on_bad
         self.instructions = Instructions(benchmark)
         self.models = Models(benchmark.workspace)
+        self._rubrics = InstructionRubrics(benchmark)
         self.without_checklist: dict[str, None] = before.without_checklist if before else {}
         self.studies: dict[str, None] = before.studies if before else {}
         self._differing = set(before.differing) if before else set()
@@ -86,7 +92,10 @@ class PartLoader:
         match first:
             case InstructionRecord():
                 self.instructions.compare = True
-                self.instructions.load(self._asked(records, stored.met))
+                for batch in batches(self._asked(records, stored.met)):
+                    self.instructions.load(batch)
+                    stored.counts += self._rubrics.load(batch, self.on_bad)
+                stored.kind = "checklists" if stored.counts != Counts() else ""
                 self.instructions.compare = False
             case ResponseRecord():
                 self._responses_of(part.experiment).load(self._written(records, part.experiment, stored.met))
@@ -96,6 +105,10 @@ class PartLoader:
                 self._store_ratings(part, records, stored)
             case PreferenceRecord():
                 self._store_preferences(part, list(records), stored)
+            case CheckSetRecord():
+                stored.kind, stored.counts = "checks", store_check_sets(self.benchmark, records, self.on_bad)
+            case AggregateRecord():
+                stored.kind, stored.counts = "published counts", store_aggregates(self.benchmark, records)
         self._learn(rows)
         return stored
 
@@ -159,16 +172,15 @@ class PartLoader:
             clusters="instructions",
         )
 
-    def _open(self, shape: StudyShape) -> tuple[Study, Items]:
-        """The study, and the items of its experiment, which the studies of one experiment share."""
+    def _open(self, shape: StudyShape, experiment: str) -> tuple[Study, Items]:
+        """The study, and the items of the experiment that wrote its responses, which studies of its responses share."""
         destination = self._destination(shape)
-        if shape.experiment not in self._items:
-            study, items = destination.open(self.benchmark.workspace)
-            items.instructions, items.models = self.instructions, self.models
-            self._items[shape.experiment] = items
-            return study, items
         study, _benchmark = destination.study_in(self.benchmark.workspace)
-        return study, self._items[shape.experiment]
+        if experiment not in self._items:
+            items = replace(destination, experiment=experiment).open(self.benchmark.workspace)[1]
+            items.instructions, items.models = self.instructions, self.models
+            self._items[experiment] = items
+        return study, self._items[experiment]
 
     def _store_verdicts(self, part: Part, records: Iterator[VerdictRecord], stored: Stored) -> None:
         shape = self._shape_of(part)
@@ -188,7 +200,9 @@ class PartLoader:
     def _store_ratings(self, part: Part, records: Iterator[RatingRecord], stored: Stored) -> None:
         shape = self._shape_of(part)
         if shape.slug not in self._ratings:
-            self._ratings[shape.slug] = RatingLoader(*self._open(shape), _rules(shape))
+            self._ratings[shape.slug] = RatingLoader(
+                *self._open(shape, part.experiment or shape.experiment), _rules(shape)
+            )
         loader = self._ratings[shape.slug]
         stored.kind, stored.study, stored.counts = "ratings", loader.study, loader.load(records, self.on_bad)
 
@@ -197,7 +211,8 @@ class PartLoader:
         both_bad = any(record.choice == "both_bad" for record in records)
         known = self._preferences.get(shape.slug)
         if known is None or both_bad:
-            loader = PreferenceLoader(*self._open(shape), _rules(shape), both_bad=both_bad)
+            opened = self._open(shape, part.experiment or shape.experiment)
+            loader = PreferenceLoader(*opened, _rules(shape), both_bad=both_bad)
             if known is not None:
                 loader.store = known.store
             self._preferences[shape.slug] = loader

@@ -43,6 +43,13 @@ _ALL = (
         "benchmarks/hellobench.md",
         brings_rubrics=True,
     ),
+    Registered("llmeval1", "LLMEval-1", "generation.importers.llmeval1:Llmeval1", "benchmarks/llmeval1.md"),
+    Registered("llmeval2", "LLMEval-2", "generation.importers.llmeval2:Llmeval2", "benchmarks/llmeval2.md"),
+    Registered("href", "HREF", "generation.importers.href:Href", "benchmarks/href.md"),
+    Registered("wildbench", "WildBench", "generation.importers.wildbench:Wildbench", "benchmarks/wildbench.md"),
+    Registered(
+        "longgenbench", "LongGenBench", "generation.importers.longgenbench:Longgenbench", "benchmarks/longgenbench.md"
+    ),
 )
 BENCHMARKS = {one.slug: one for one in _ALL}
 
