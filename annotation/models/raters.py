@@ -98,7 +98,7 @@ def still_admitted(prefix: str = "") -> Q:
     Who joined by a public or crowd link needs no membership.
     """
     member = Membership.objects.filter(workspace=OuterRef(f"{prefix}workspace"), user=OuterRef(f"{prefix}user"))
-    return Q(**{f"{prefix}cohort__kind__in": (Cohort.Kind.PUBLIC, Cohort.Kind.CROWD)}) | Exists(member)
+    return Q(**{f"{prefix}cohort__kind__in": (Cohort.Kind.PUBLIC, Cohort.Kind.CROWD)}) | Q(Exists(member))
 
 
 class RaterIdentity(models.Model):

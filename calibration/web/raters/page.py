@@ -9,11 +9,11 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Distribution, distributions
 from calibration.reports.codec import Missing
+from calibration.reports.rater_effects import Correctness
 from calibration.reports.raters import (
     RATERS,
     Accuracies,
     Consistencies,
-    Correctness,
     GroupRates,
     Raters,
     RatersReport,
