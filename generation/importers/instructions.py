@@ -33,7 +33,7 @@ COLUMNS = (
 PARTS = ("task", "data", "requirements")
 PARTED = ("prompt", "task", "data", "hint")
 """Columns whose value may be a list of texts, which are parts of one text."""
-LISTS = ("requirements", "tags")
+LISTS = ("requirements", "tags", "checklist")
 ROLES = ("system", "user", "assistant")
 LONGEST_NAME, LONGEST_KEY, LONGEST_LANGUAGE = 200, 100, 10
 LANGUAGES = {
@@ -73,7 +73,7 @@ class InstructionLayout:
     def value(self, row: Row, name: str) -> str:
         """The text of a column: of a list its parts, with a blank line between them where the column may have several.
 
-        Messages, requirements and tags may be lists as JSON. Raises BadRow for a list where one value belongs.
+        Messages, requirements, tags and checklists may be lists as JSON. Raises BadRow for a list where one value belongs.
         """
         column = self.column_of(name)
         if column not in row.nested or name == "messages":
