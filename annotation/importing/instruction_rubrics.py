@@ -31,12 +31,13 @@ class InstructionRubrics:
         self.benchmark = benchmark
         self._fulfilment = scale_fields(json.loads(SCALES.read_text(encoding="utf-8"))["scales"]["fulfilment"])
         self._named: dict[str, list[dict[str, Any]] | None] = {}
+        self._of_benchmark: set[str] = set()
 
     def load(self, records: Iterable[InstructionRecord], on_bad: OnBadRow) -> Counts:
         """Store the rubrics of instructions that are stored already; those without one are passed over.
 
-        A record that only names a rubric needs none of its own: the instruction keeps the name. Hands a row with an unknown
-        rubric or scale to `on_bad`.
+        A record that only names a rubric of the benchmark needs none of its own: the instruction keeps the name. Hands a row
+        with an unknown rubric or scale to `on_bad`.
         """
         wanted = [record for record in records if record.checklist or record.rubric or record.overall]
         pks = dict(
@@ -49,7 +50,7 @@ class InstructionRubrics:
             if record.external_id not in pks:
                 continue
             criteria = self._criteria(record, on_bad)
-            if criteria and (record.checklist or record.overall):
+            if criteria and (record.checklist or record.overall or record.rubric not in self._of_benchmark):
                 counts += self._keep(record, pks[record.external_id], criteria)
         return counts
 
@@ -103,6 +104,8 @@ class InstructionRubrics:
             found = None
             for name in (f"{self.benchmark.slug}-{key}", key):
                 found = found or rubrics.filter(key=name).order_by("-version").first()
+            if found is not None and found.benchmark_id == self.benchmark.pk:
+                self._of_benchmark.add(key)
             self._named[key] = (
                 None
                 if found is None
