@@ -2,19 +2,6 @@
 
 import json
 
-from django.core.management import call_command
-
-from accounts.models import Workspace
-from annotation.importing.preferences import PreferenceLoader
-from annotation.importing.ratings import RatingLoader
-from annotation.importing.study import Destination
-from annotation.rubrics.scales import Rules
-from core.tables.bad_rows import refuse
-from generation.importers.records import PreferenceRecord, ResponseRecord
-from generation.library.items import Items
-from generation.library.loading import Instructions, Responses, import_run
-from generation.models import MAIN_EXPERIMENT, Benchmark
-
 MODELS = ("GPT-4", "moss", "NewBing")
 CRITERIA = ("fluency", "accuracy", "logicality", "informativeness", "harmlessness")
 STAR_HEAD = "id,question_uuid,llm_name,dialog_uuid,user_id,user_type,metric,score\n"
@@ -48,7 +35,7 @@ def write_llmeval1(root):
     again = (questions[0], "NewBing", -1, -1, (3, 3, 3, 3, 3))
     (data / "分项测评_gpt4.csv").write_text(star_rows(*judged, again), encoding="utf-8")
     people = [(q, m, user, 0, (3, 2, 2, 3, 3)) for q in questions for m in MODELS for user in (7, 8)]
-    noise = [(q, m, 9, 0, (1, 1, 1, 1, 1)) for q in questions for m in MODELS]
+    noise = [(q, m, 9, 0, (1 + n, 1 + 2 * n, 1 + 2 * n, 1 + n, 1 + n)) for n, q in enumerate(questions) for m in MODELS]
     (data / "分项测评_manual.csv").write_text(star_rows(*people, *noise), encoding="utf-8")
     (data / "分项测评_manual_denoised.csv").write_text(star_rows(*people), encoding="utf-8")
     pairs = [("GPT-4", "moss", "A"), ("moss", "NewBing", "C"), ("GPT-4", "NewBing", "D"), ("NewBing", "moss", "B")]
@@ -72,30 +59,3 @@ def write_llmeval2(root, **more):
                 rows.append(dialog(f"{subject}_2", model, "well", type="B", stars=subjective, **more))
             (place / f"{subject}_data.json").write_text(json.dumps(rows, indent=2), encoding="utf-8")
     return root
-
-
-def load(reader, workspace=None):
-    """Every part of the files into the library's benchmark; counts by study, '' for responses."""
-    if not Benchmark.objects.filter(slug=reader.slug).exists():
-        call_command("load_library")
-    workspace = workspace or Workspace.objects.get()
-    benchmark = workspace.benchmarks.get(slug=reader.slug)
-    counts = {}
-    for part in reader.parts():
-        records = list(part.records(refuse))
-        if isinstance(records[0], ResponseRecord):
-            responses = Responses(Instructions(benchmark), import_run(benchmark, part.experiment))
-            counts[""] = counts.get("", []) + [responses.load(records)]
-            continue
-        shape = part.study
-        place = Destination(shape.slug, shape.kind, benchmark=benchmark.slug, experiment=shape.experiment)
-        study, _items = place.open(workspace)
-        items = Items(benchmark, may_create=False, may_add_categories=False, experiment=MAIN_EXPERIMENT)
-        duplicates = "repeat" if shape.repeats else "refuse"
-        rules = Rules(off_scale=shape.off_scale, duplicates=duplicates, slots=shape.slots)
-        if isinstance(records[0], PreferenceRecord):
-            loader = PreferenceLoader(study, items, rules, both_bad=any(one.choice == "both_bad" for one in records))
-        else:
-            loader = RatingLoader(study, items, rules)
-        counts.setdefault(shape.slug, []).append(loader.load(records, refuse))
-    return counts

@@ -27,7 +27,7 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
-from calibration.web.planned_questions import PlannedQuestions, questions_of
+from calibration.web.planned_questions import PlannedQuestions, models_for, questions_of
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
 
@@ -128,6 +128,8 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
     tasks = study.tasks.filter(gold__isnull=True)
     instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
+    if questions.pairs and instructions:
+        models = models_for(round(tasks.count() / instructions))
     people = study.raters.filter(kind="person")
     if not are_excluded_shown():
         people = people.exclude(pk__in=Exclusion.objects.standing().filter(study=study, since=None).values("rater"))

@@ -80,10 +80,14 @@ class EvalFile:
                 "en": f"WildBench: pairs against {self.baseline}",
                 "zh-hans": f"WildBench：与{self.baseline}成对比较",
             }
-            return StudyShape(f"{self.study_slug(self.baseline)}{end}", names, "pair", self.experiment)
+            return StudyShape(
+                f"{self.study_slug(self.baseline)}{end}", names, "pair", self.experiment, off_scale="unscored"
+            )
         names = {"en": "WildBench: scores", "zh-hans": "WildBench：评分"}
         scales = {OVERALL: SCALE}
-        return StudyShape(f"wildbench-scores{end}", names, "checklist", self.experiment, OVERALL, scales)
+        return StudyShape(
+            f"wildbench-scores{end}", names, "checklist", self.experiment, OVERALL, scales, off_scale="unscored"
+        )
 
     @staticmethod
     def study_slug(baseline: str) -> str:

@@ -21,7 +21,7 @@ from tests.generation.importers.wildbench_files import (
     scores_of,
     task_rows,
 )
-from tests.judging.wildbench_clone import load_clone
+from tests.judging.loading import loaded_benchmark
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +32,7 @@ def benchmark(tmp_path):
     put(tmp_path, scores_of("m"), [score_row(f"t{n}", n + 2, f"Answer {n}") for n in range(1, 5)])
     rows = [pair_row(f"t{n}", "openai/m", 1, texts=(f"Answer {n}", "The other")) for n in range(1, 4)]
     put(tmp_path, pairs_of("m"), [*rows, pair_row("t4", HAIKU, 2, texts=CUT_PAIR)])
-    benchmark = load_clone(tmp_path, put(tmp_path, "tasks.json", task_rows()))
+    benchmark = loaded_benchmark("wildbench", tmp_path, tasks=put(tmp_path, "tasks.json", task_rows()))
     endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="script", kind="scripted")
     LanguageModel.objects.create(
         workspace=benchmark.workspace, name="own", endpoint=endpoint, parameters={"script": {"seed": 1}}

@@ -9,7 +9,7 @@ from judging.leaderboards.margins import MARGINS, rewards_by_margin
 from judging.leaderboards.table import judge_named, leaderboard
 from tests.factories import make_user
 from tests.generation.importers.wildbench_files import GPT4T, HAIKU, JUDGE, pair_row, pairs_of, put
-from tests.judging.wildbench_clone import load_clone
+from tests.judging.loading import loaded_benchmark
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def benchmark(tmp_path):
     pairs("m", HAIKU, (1, 1, 700, 100), (1, 2, 700, 100), (-1, 1, 100, 1300), (1, 1, 100, 700))
     pairs("n", HAIKU, (0, 0, 10, 100), (-1, 1, 90, 100), (1, 1, 1400, 1300), (1, 1, 10, 700))
     pairs("m", GPT4T, (-1, 2, 700, 3900), (-1, 1, 700, 3900))
-    return load_clone(tmp_path)
+    return loaded_benchmark("wildbench", tmp_path)
 
 
 def board(benchmark, **filters):

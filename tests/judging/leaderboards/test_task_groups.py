@@ -12,7 +12,7 @@ from judging.leaderboards.table import judge_named, leaderboard
 from judging.leaderboards.task_groups import UnknownGroup, read_weights, task_groups
 from tests.factories import make_user
 from tests.generation.importers.wildbench_files import JUDGE, put, score_row, scores_of, task_rows
-from tests.judging.wildbench_clone import load_clone
+from tests.judging.loading import loaded_benchmark
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ def benchmark(tmp_path):
     for model, scores in SCORES.items():
         rows = [score_row(f"t{n}", score) for n, score in enumerate(scores, start=1)]
         put(tmp_path, scores_of(model), rows)
-    return load_clone(tmp_path, put(tmp_path, "tasks.json", task_rows()))
+    return loaded_benchmark("wildbench", tmp_path, tasks=put(tmp_path, "tasks.json", task_rows()))
 
 
 def board(benchmark, **filters):

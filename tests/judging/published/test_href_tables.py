@@ -8,20 +8,15 @@ from django.conf import settings as project
 from django.core.management import call_command
 
 from accounts.models import Workspace
-from annotation.importing.preferences import PreferenceLoader
 from annotation.models import Rater, Score, Study
-from annotation.rubrics.scales import Rules
-from generation.importers.href import AGREEMENT_STUDY, Href
-from generation.importers.records import InstructionRecord, PreferenceRecord, ResponseRecord
-from generation.library.items import Items
-from generation.library.loading import Instructions, Responses, import_run
-from generation.models import Benchmark
+from generation.importers.href import AGREEMENT_STUDY
 from judging.models import Judge
 from judging.published.judges_of_rows import judges_of_rows, template_of
 from judging.published.paper_table import Status
 from judging.published.papers.href import TABLES, agreement_study
 from tests.factories import make_answer, make_judge_rater
 from tests.generation.importers.href_files import CATEGORIES, EACH, MODELS, write_href
+from tests.judging.loading import loaded_benchmark
 
 pytestmark = pytest.mark.django_db
 
@@ -36,10 +31,6 @@ def cells_of(number, workspace=None):
     return {(cell.row, cell.column): cell for cell in found}
 
 
-def refused(problem):
-    raise problem
-
-
 @pytest.fixture
 def library():
     call_command("load_library", stdout=io.StringIO())
@@ -47,27 +38,8 @@ def library():
 
 @pytest.fixture
 def loaded(library, tmp_path):
-    """All files of the fixture in the workspace, part after part as they come."""
-    benchmark = Benchmark.objects.get(slug="href")
-    for part in Href(write_href(tmp_path)).parts():
-        records = list(part.records(refused))
-        instructions, run = Instructions(benchmark), import_run(benchmark, part.experiment)
-        if not records:
-            continue
-        if isinstance(records[0], InstructionRecord):
-            instructions.load(records)
-        elif isinstance(records[0], ResponseRecord):
-            Responses(instructions, run).load(records)
-        else:
-            assert isinstance(records[0], PreferenceRecord)
-            study, _ = Study.objects.get_or_create(
-                workspace=benchmark.workspace,
-                slug=part.study.slug,
-                defaults={"kind": part.study.kind, "names": dict(part.study.names), "benchmark": benchmark},
-            )
-            items = Items(benchmark, may_create=False, may_add_categories=False, experiment=part.experiment)
-            PreferenceLoader(study, items, Rules(), both_bad=False).load(records, refused)
-    return benchmark
+    """All files of the fixture in the workspace."""
+    return loaded_benchmark("href", write_href(tmp_path))
 
 
 def test_every_table_prints_what_the_paper_does_and_nothing_is_computed_without_data(library):

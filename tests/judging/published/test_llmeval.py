@@ -8,8 +8,6 @@ from annotation.rubrics.library import RubricsOf
 from calibration.data.frames import ABOUT_RESPONSES
 from calibration.data.scores import score_frame
 from calibration.reports.raters import _compute, rater_settings
-from generation.importers.llmeval1 import Llmeval1
-from generation.importers.llmeval2 import Llmeval2
 from generation.models import Benchmark, Instruction, Response
 from judging.models import JudgeRun
 from judging.published.paper_table import Status
@@ -17,7 +15,8 @@ from judging.published.papers.llmeval import TABLES
 from judging.published.papers.llmeval_data import places, plain, printed_names
 from judging.published.tables import published_tables
 from judging.studies.benchmarks import NearestRubrics, choice_in_words
-from tests.llmeval_files import load, write_llmeval1, write_llmeval2
+from tests.judging.loading import load_benchmark, loaded_benchmark
+from tests.llmeval_files import write_llmeval1, write_llmeval2
 
 pytestmark = pytest.mark.django_db
 
@@ -29,21 +28,20 @@ def cells(slug, number, workspace):
 
 @pytest.fixture
 def first(tmp_path):
-    counts = load(Llmeval1(write_llmeval1(tmp_path / "first")))
+    counts = load_benchmark("llmeval1", write_llmeval1(tmp_path / "first"))
     return Benchmark.objects.get(slug="llmeval1"), counts
 
 
 @pytest.fixture
 def second(tmp_path):
-    load(Llmeval2(write_llmeval2(tmp_path / "second")))
-    return Benchmark.objects.get(slug="llmeval2")
+    return loaded_benchmark("llmeval2", write_llmeval2(tmp_path / "second"))
 
 
 def test_the_first_stage_keeps_repeats_kinds_and_one_response_for_all_tables(first):
     benchmark, counts = first
-    gpt, people = counts["llmeval1-stars"]
-    assert str(gpt) == "35 created, 5 repeated"
-    assert (people.created, people.repeated) == (90, 0)
+    ratings = counts["ratings"]
+    # GPT-4's 35, of which 5 repeat; people's 90; and 60 after denoising.
+    assert (ratings["created"], ratings["repeated"]) == (35 + 90 + 60, 5)
     assert Response.objects.filter(instruction__benchmark=benchmark).count() == 6
     again = Assignment.objects.get(repeat=1, task__study__slug="llmeval1-stars")
     assert dict(again.scores.values_list("criterion__key", "value"))["accuracy"] == 3
@@ -64,8 +62,8 @@ def test_the_first_stage_keeps_repeats_kinds_and_one_response_for_all_tables(fir
 
 def test_loading_again_changes_nothing(first, tmp_path):
     before = Score.objects.count(), Rater.objects.count(), Response.objects.count(), Cohort.objects.count()
-    counts = load(Llmeval1(tmp_path / "first"))
-    assert not any(one.changed for some in counts.values() for one in some)
+    counts = load_benchmark("llmeval1", tmp_path / "first")
+    assert not any(one["created"] for one in counts.values() if isinstance(one, dict) and "created" in one)
     assert (Score.objects.count(), Rater.objects.count(), Response.objects.count(), Cohort.objects.count()) == before
 
 
@@ -77,7 +75,7 @@ def test_stars_and_points_follow_by_hand(first):
     assert found["NewBing", "score, GPT-4"].recomputed == pytest.approx((3 + 5 / 3 + 5 / 3 + 3 + 3) / 5)
     assert found["NewBing", "accuracy, GPT-4"].status == Status.DIFFERS
     assert found["NewBing", "accuracy, GPT-4"].reason == "Ours rests on 2 of 453 questions."
-    assert found["NewBing", "score, manual"].recomputed == pytest.approx((13 + 13 + 5) / 15)
+    assert found["NewBing", "score, manual"].recomputed == pytest.approx((13 + 13 + 5 + 13 + 13 + 12) / 30)
     assert found["GPT4.0", "fluency, GPT-4"].status == Status.EQUAL
     rank = found["GPT4.0", "rank, GPT-4"]
     assert (rank.status, rank.reason) == (Status.NOT_COMPUTABLE, "Ranks need scores of all 12 models.")

@@ -7,9 +7,8 @@ from annotation.models import Criterion, Rubric, Study
 from annotation.studies.life_cycle import make_tasks
 from core.tables.bad_rows import Place, refuse
 from generation.importers.longgenbench import Longgenbench
-from generation.importers.records import AggregateRecord, CheckSetRecord, InstructionRecord
+from generation.importers.records import AggregateRecord, CheckSetRecord
 from generation.library.aggregates import Aggregate, aggregates_of, store_aggregates
-from generation.library.loading import Instructions
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 from judging.leaderboards.sections import fulfilled_by_position
 from judging.leaderboards.table import leaderboard
@@ -17,25 +16,10 @@ from judging.published.paper_table import Status
 from judging.published.papers.longgenbench import TABLES
 from tests.factories import make_answer, make_judge_rater, make_workspace
 from tests.generation.importers.longgenbench_files import DIARY, make_clone
+from tests.judging.loading import loaded_benchmark
 
 pytestmark = pytest.mark.django_db
 TABLE_2, FIGURE_3 = TABLES
-
-
-def loaded(root, slug="longgenbench"):
-    """The clone's instructions, checks and counts in a workspace."""
-    workspace = make_workspace()
-    benchmark = Benchmark.objects.create(workspace=workspace, slug=slug)
-    instructions = Instructions(benchmark)
-    for part in Longgenbench(root).parts():
-        records = list(part.records(refuse))
-        if isinstance(records[0], InstructionRecord):
-            instructions.load(records)
-        elif isinstance(records[0], CheckSetRecord):
-            store_check_sets(benchmark, records)
-        elif isinstance(records[0], AggregateRecord):
-            store_aggregates(benchmark, records)
-    return benchmark
 
 
 def judged(benchmark, model="Qwen2-7B-Instruct", judge="gpt-4o"):
@@ -49,7 +33,7 @@ def judged(benchmark, model="Qwen2-7B-Instruct", judge="gpt-4o"):
     )
     make_tasks(study)
     rater = make_judge_rater(benchmark.workspace, judge)
-    for task in study.tasks.all():
+    for task in study.tasks.filter(response_a__model=writer):
         criterion = task.answer_rubric.criteria.get()
         make_answer(task, rater, {criterion.key: float(task.part["number"] != 3)})
     return rater
@@ -60,7 +44,7 @@ def cells_of(table, workspace):
 
 
 def test_table_2_follows_from_the_authors_counts_but_for_three_misprints(shared_data):
-    benchmark = loaded(shared_data("longgenbench/sample_repo"))
+    benchmark = loaded_benchmark("longgenbench", shared_data("longgenbench/sample_repo"))
     cells = cells_of(TABLE_2, benchmark.workspace)
     assert len(cells) == 100
     by_status = {status: [place for place, cell in cells.items() if cell.status == status] for status in Status}
@@ -87,7 +71,7 @@ def test_without_data_every_cell_says_what_to_load():
 
 
 def test_outputs_judged_here_are_counted_by_hand(tmp_path):
-    benchmark = loaded(make_clone(tmp_path))
+    benchmark = loaded_benchmark("longgenbench", make_clone(tmp_path))
     judged(benchmark)
     cells = cells_of(TABLE_2, benchmark.workspace)
     ours = {name: cells["Qwen2-7B", f"short_{name}"] for name in ("completion", "stic_1", "stic_2", "words", "average")}
@@ -107,7 +91,7 @@ def test_outputs_judged_here_are_counted_by_hand(tmp_path):
 
 
 def test_figure_3_has_ours_and_says_that_nothing_was_printed(tmp_path):
-    benchmark = loaded(make_clone(tmp_path))
+    benchmark = loaded_benchmark("longgenbench", make_clone(tmp_path))
     judge = judged(benchmark)
     cells = cells_of(FIGURE_3, benchmark.workspace)
     # Of four parts, week 1 is in the first tenth, 2 in the third, 3 in the sixth and 4 in the eighth: week 1 and week 2
@@ -121,7 +105,7 @@ def test_figure_3_has_ours_and_says_that_nothing_was_printed(tmp_path):
 
 
 def test_counts_loaded_twice_are_there_once_and_a_changed_one_is_replaced(tmp_path):
-    benchmark = loaded(make_clone(tmp_path))
+    benchmark = loaded_benchmark("longgenbench", make_clone(tmp_path))
     record = AggregateRecord(Place("static.csv", 2), "Tiny-1B", "short", 40, 30, 12, 82.5, 811.5)
     assert str(store_aggregates(benchmark, [record])) == "1 already there"
     changed = AggregateRecord(Place("static.csv", 2), "Tiny-1B", "short", 40, 30, 13, 82.5, 811.5)
@@ -133,7 +117,7 @@ def test_counts_loaded_twice_are_there_once_and_a_changed_one_is_replaced(tmp_pa
 
 
 def test_checks_are_stored_once_for_each_instruction(tmp_path):
-    benchmark = loaded(make_clone(tmp_path))
+    benchmark = loaded_benchmark("longgenbench", make_clone(tmp_path))
     rubric = Rubric.objects.get(instruction__external_id="short-000")
     stored = list(rubric.criteria.values_list("questions__en", "subtasks"))
     assert [where["numbers"] for _question, where in stored] == [[2], [3, 4], [1, 3]]

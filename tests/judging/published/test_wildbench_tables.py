@@ -21,7 +21,7 @@ from tests.generation.importers.wildbench_files import (
     scores_of,
     task_rows,
 )
-from tests.judging.wildbench_clone import load_clone
+from tests.judging.loading import loaded_benchmark
 
 pytestmark = pytest.mark.django_db
 TABLE_2, TABLE_3, FIGURE_4 = TABLES
@@ -51,7 +51,7 @@ def clone(tmp_path):
     pairs(tmp_path, GPT4T, HAIKU, 2, 2, 2, 1)
     pairs(tmp_path, HAIKU, LLAMA, 1, 1, 1, 1, texts=("a" * 900, "b" * 100))
     put(tmp_path, scores_of(SONNET), [score_row(f"t{n}", score) for n, score in enumerate((6, 7, 8, 9), start=1)])
-    return load_clone(tmp_path, put(tmp_path, "tasks.json", task_rows()))
+    return loaded_benchmark("wildbench", tmp_path, tasks=put(tmp_path, "tasks.json", task_rows()))
 
 
 def test_table_2_by_hand(clone):
@@ -89,7 +89,7 @@ def test_the_length_margin_turns_slight_wins_of_longer_responses_into_ties(clone
 def test_comparisons_of_cut_responses_count_in_the_table_and_not_elsewhere(tmp_path):
     rows = [pair_row("t1", SONNET, 2, SONNET, HAIKU), pair_row("t2", HAIKU, 2, SONNET, HAIKU, CUT_PAIR)]
     put(tmp_path, pairs_of(SONNET, HAIKU), rows)
-    workspace = load_clone(tmp_path).workspace
+    workspace = loaded_benchmark("wildbench", tmp_path).workspace
     cells = by_place(TABLE_2.compute(workspace))
     assert cells["Claude 3 Sonnet", "WB-Reward against Claude 3 Haiku"].recomputed == 0
 
@@ -122,7 +122,7 @@ def test_figure_4_has_our_numbers_and_no_printed_ones(clone):
 def test_figure_4_counts_a_task_in_each_of_its_groups(tmp_path):
     rows = [score_row(f"t{n}", score) for n, score in enumerate((6, 5, 9, 4), start=1)]
     put(tmp_path, scores_of("claude-3-opus-20240229"), rows)
-    workspace = load_clone(tmp_path, put(tmp_path, "tasks.json", task_rows())).workspace
+    workspace = loaded_benchmark("wildbench", tmp_path, tasks=put(tmp_path, "tasks.json", task_rows())).workspace
     cells = by_place(FIGURE_4.compute(workspace))
     # t2 and t3 are coding: ((5 + 9)/2 - 5) x 20.
     assert cells["Claude 3 Opus", "Coding"].recomputed == 40
@@ -137,7 +137,7 @@ def test_the_scores_of_two_models_are_equal(tmp_path):
             rows.setdefault(row["model"], []).append(score_row(row["session_id"], row["score"].removesuffix(".0"), "x"))
     for model, own in rows.items():
         put(tmp_path, scores_of(model), own)
-    cells = TABLE_2.compute(load_clone(tmp_path).workspace)
+    cells = TABLE_2.compute(loaded_benchmark("wildbench", tmp_path).workspace)
     equal = {(cell.row, cell.column): cell.recomputed for cell in cells if cell.status == Status.EQUAL}
     assert equal == {
         ("Gemma-2B-it", "WB-Score"): pytest.approx(6.2109375),
