@@ -274,6 +274,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "StudyKind": "annotation.models.Study.Kind",
+        "StudyStatus": "annotation.models.Study.Status",
         "ResponseKind": "generation.models.Response.Kind",
         "FitKind": "calibration.models.Fit.Kind",
         "RaterKind": "annotation.models.Rater.Kind",

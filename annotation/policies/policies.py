@@ -16,6 +16,7 @@ from django.utils.dateparse import parse_datetime
 
 from annotation.models import Study, Task
 from annotation.rules.reading_time import FASTEST_WORDS_A_MINUTE
+from core.db.created_rows import note_changed
 from core.errors import UserError
 from core.messages.message import Wording, from_json
 
@@ -386,6 +387,7 @@ def change_policies(study: Study, **chosen: object) -> None:
     """Set policies of the study as in `stored`, and save them without losing concurrent changes to others."""
     with transaction.atomic():
         current = Study.objects.select_for_update().only("policies").get(pk=study.pk)
+        note_changed(study, {"policies": dict(current.policies)})
         study.policies = stored(current.policies, **chosen)
         Study.objects.filter(pk=study.pk).update(policies=study.policies)
 

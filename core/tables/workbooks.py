@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime, time
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError  # nosec B405 # the error alone, defusedxml parses
 
 MOST_COLUMNS = 16_384
 """The columns that a sheet can have."""

@@ -262,8 +262,9 @@ def correlation_of(method: MethodScores, people: People, *, draws: int = DRAWS, 
     return MethodCorrelation(*named, found.spearman, found.clusters, found.interval_kind)
 
 
-def methods_settings() -> Settings:
-    return {"draws": DRAWS, "seed": 0}
+def methods_settings(study: Study) -> Settings:
+    """Return the settings of the report; the weights are in it, so that none computed with earlier ones is shown."""
+    return {"draws": DRAWS, "seed": 0, "weights": _weightings(study)[0].name}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, MethodsReport]:

@@ -20,7 +20,6 @@ from annotation.masking.scan import scan_study
 from annotation.models import Criterion, Rater, Study
 from annotation.policies.policies import Policies, change_policies
 from annotation.rubrics.scales import Rules, parse_scales
-from core.db.created_rows import note_changed
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows import unread
@@ -177,7 +176,6 @@ class Command(BaseCommand):
                 noticed = Noticed()
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress, noticed)
                 if rules.truth and not Policies.of(study).adjudicated_labels:
-                    note_changed(study, {"policies": dict(study.policies)})
                     change_policies(study, adjudicated_labels=True)
                 counts += Counts(skipped=len(skipped))
                 if counts == Counts():

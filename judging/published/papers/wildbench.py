@@ -59,7 +59,7 @@ NO_PAIRS = Wording(
     "manage.py load_benchmark wildbench.",
 )
 NOT_WILDBENCH = Wording("wildbench.outside", "Another benchmark's figure, which WildBench's data do not give.")
-PARTLY = Wording("wildbench.partly", "Only %(n)d of the paper's %(whole)d tasks are judged here.")
+PARTLY = Wording("wildbench.partly", "Only %(n)s of the paper's %(whole)s tasks are judged here.")
 EVERY_VERDICT = Wording(
     "wildbench.every_verdict",
     "Computed over all verdicts here, those on cut or empty responses included. Why the paper's figure is another is not "
@@ -67,7 +67,7 @@ EVERY_VERDICT = Wording(
 )
 NOT_ALL_MODELS = Wording(
     "wildbench.not_all_models",
-    "Needs this number for all %(n)d models, whole; load the repository's files with manage.py load_benchmark wildbench.",
+    "Needs this number for all %(n)s models, whole; load the repository's files with manage.py load_benchmark wildbench.",
 )
 FROM_DATA = Wording(
     "wildbench.from_data", "Computed from the verdicts here, which do not give all of table 2 as printed."

@@ -57,7 +57,7 @@ METHODS_PAGE = PageKind(
 )
 AGAINST_PEOPLE_PAGE = PageKind(
     report=AGAINST_PEOPLE,
-    settings=lambda study, query: methods_settings(),
+    settings=lambda study, query: methods_settings(study),
     page=against_people_page,
     title=against_people_title,
     build="judging.build_report",
