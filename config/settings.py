@@ -275,6 +275,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyKind": "annotation.models.Study.Kind",
         "StudyStatus": "annotation.models.Study.Status",
+        "RunStatus": "generation.models.GenerationRun.Status",
         "ResponseKind": "generation.models.Response.Kind",
         "FitKind": "calibration.models.Fit.Kind",
         "RaterKind": "annotation.models.Rater.Kind",
