@@ -19,7 +19,7 @@ from calibration.statistics.ranking.rank_intervals import ahead_chances, ranks
 from calibration.statistics.ranking.scores import mean_scores
 from calibration.statistics.resampling import sign_flip_p
 from calibration.statistics.ties import descending, level_places, settle_ties
-from judging.methods.pairs.composite import Agreement, choose
+from judging.methods.pairs.composite import cross_fit
 from judging.scores.points import model_scores
 
 GRADES = [Fraction(n, 5) for n in range(6)]
@@ -139,13 +139,11 @@ def test_the_best_method_of_equals_is_the_first_by_name():
     # Three tasks of 0.2, and 0.1, 0.2 and 0.3: one mean, added up to two numbers.
     high = {"beta": [0.2, 0.2, 0.2], "alpha": [0.1, 0.2, 0.3]}
     assert fmean(high["beta"]) > fmean(high["alpha"])
-    rows = [
-        Agreement(f"{task}{half}", f"{half}", "all", name, value)
-        for name, values in high.items()
-        for half in ("left", "right")
-        for task, value in enumerate(values)
-    ]
-    assert choose(rows, seed=0).single == "alpha"
+    matches = {name: np.array([*values, *values]) for name, values in high.items()}
+    category, instruction = np.zeros(6, dtype=np.int64), np.repeat(np.arange(2), 3)
+    found = cross_fit(matches, category, instruction, seed=0)
+    assert [name for name, _times in found.singles] == ["alpha"]
+    assert [name for name, _times in found.choices[0]] == ["alpha"]
 
 
 def test_a_judges_label_is_a_raters_label_in_spite_of_rounding():
