@@ -83,7 +83,7 @@ def laid_out(found: ComputedTable) -> LaidTable:
         note = numbers.get((cell.status, reason))
         places.setdefault((words_of(cell.row), words_of(cell.column)), _laid(cell, reason, note))
     return LaidTable(
-        heads,
+        [head.replace("_", " ") for head in heads],
         [(row, [places.get((row, head)) for head in heads]) for row in rows],
         [Reason(numbers[status, words], status_words(status), words, n) for (status, words), n in reasons.items()],
     )
