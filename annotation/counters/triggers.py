@@ -5,7 +5,7 @@ the table itself. They are removed before migrations and made again after them; 
 StudyCounter tells, studies are counted from their rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.apps import AppConfig
@@ -45,8 +45,8 @@ def remove(connection: BaseDatabaseWrapper) -> None:
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         if COUNTERS in connection.introspection.table_names(cursor):
             cursor.execute(f"DELETE FROM {COUNTERS} WHERE study = {IN_USE}")  # nosec B608 # names of our own
-        for name, table in _existing(connection):
-            cursor.execute(f"DROP TRIGGER {name}" + (f" ON {table}" if _is_postgresql(connection) else ""))
+    on = " ON {}" if _is_postgresql(connection) else ""
+    _carry_out(connection, [f"DROP TRIGGER {name}{on.format(table)}" for name, table in _existing(connection)])
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
@@ -60,9 +60,7 @@ def install(connection: BaseDatabaseWrapper) -> None:
             return
     if {name for name, _table in _existing(connection)} != set(_names()):
         remove(connection)
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-            for statement in _on_postgresql() if _is_postgresql(connection) else _on_sqlite():
-                cursor.execute(statement)
+        _carry_out(connection, _on_postgresql() if _is_postgresql(connection) else _on_sqlite())
     # The triggers are committed, so an answer is either counted by them or seen by this statement.
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for table in (COUNTERS, CHANGES):
@@ -71,6 +69,15 @@ def install(connection: BaseDatabaseWrapper) -> None:
             add(cursor, connection, study, changes=1, answers=answers, scores=scores, judged=judged, tasks=1)
         add(cursor, connection, FILING, changes=1)
         cursor.execute(_upsert(f"SELECT {IN_USE}, 1, 0, 0, 0, 0 WHERE true"))
+
+
+def _carry_out(connection: BaseDatabaseWrapper, statements: Iterable[str]) -> None:
+    """Run the statements, each in a transaction of its own: one that locked two tables at once would wait for answers that
+    wait for it. What an interruption leaves is made whole by the next `install`.
+    """
+    for statement in statements:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute(statement)
 
 
 def add(cursor: Any, connection: BaseDatabaseWrapper, study: int, **counts: int) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -46,10 +47,10 @@ def old_tree(tmp_path):
 
 
 class Rater:
-    """A rater without JavaScript; every page that is not served is a failure."""
+    """A rater without JavaScript, who sends again what met a 503; every other page that is not served is a failure."""
 
     def __init__(self, url):
-        self.url = url
+        self.url, self.again = url, 0
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
     def open(self, path, **fields):
@@ -60,6 +61,10 @@ class Rater:
             ) as reply:
                 return reply.url, reply.read().decode()
         except urllib.error.HTTPError as moved:
+            if moved.code == 503 and self.again < 5:
+                self.again += 1
+                time.sleep(0.5)
+                return self.open(path, **fields)
             if moved.code != 307:
                 raise
             return self.open(moved.headers["Location"], **fields)  # a form sent to an address of the version before
