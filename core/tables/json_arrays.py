@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 LONGEST_TOKEN = 16
 """From this many characters before the end of what was read on, an error may only mean that more must be read."""
+DELIMITERS = " \t\r\n,]"
 NOT_SPACE = re.compile(r"[^ \t\r\n]")
 NOT_DECODED = re.compile("[\udc80-\udcff]")
 """What a byte that is not UTF-8 becomes under the error handler surrogateescape."""
@@ -107,7 +108,9 @@ def _element(text: _Text, number: int, longest: int) -> Element:
         except (RecursionError, ValueError) as error:
             raise BrokenArray(text.line, f"element {number} is nested too deeply or holds too long a number") from error
         else:
-            if end < len(text.text) or text.ended:
+            # A number may be cut after its point or exponent: 1 is read of "1." and of "1e+".
+            left = text.text[end : end + LONGEST_TOKEN]
+            if text.ended or (left and (left[0] in DELIMITERS or len(left) == LONGEST_TOKEN)):
                 break
         if len(text.text) - text.at > longest:
             raise BrokenArray(text.line, f"element {number} is longer than {longest:,} characters")

@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from core.tables import reading as table
 from core.tables.bad_rows import BadRow
@@ -39,6 +39,7 @@ def test_an_array_or_lines_give_the_same_rows(tmp_path, name, content, lines):
     assert rows_of(written(tmp_path, name, content), "item") == list(zip(lines, expected, strict=True))
 
 
+@example([0.5, 1e22, -3e-7, 12], 1, None)
 @given(st.lists(VALUES), st.integers(1, 7), st.sampled_from([None, 1]))
 def test_however_the_text_is_cut_the_values_are_those_of_json(values, size, indent):
     text = json.dumps(values, indent=indent)
