@@ -606,7 +606,7 @@ def run_all(options: argparse.Namespace, folder: Path) -> int:
         from django.db import connections
 
         judge, random = Judge(items=3), Random(options.seed)
-        judged = options.judged or int(options.minutes * 60 * 12)
+        judged = options.judged or int(options.minutes * 60 * 10)
         begin, study, run = make_work(options.raters, judged, judge)
         connections.close_all()
         for name in ("web", "proxy", *(f"worker{n}" for n in range(options.workers))):
