@@ -103,6 +103,16 @@ class SignInAttempt(models.Model):
         return f"{self.at:%Y-%m-%d %H:%M}"
 
 
+class SetupCode(models.Model):
+    """The one-time code with which the first owner is made. There is at most one row; without a code, its digest is ""."""
+
+    digest = models.CharField(max_length=64, blank=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.expires_at:%Y-%m-%d %H:%M}"
+
+
 class KnownBrowser(models.Model):
     """A browser in which the account signed in. Its device cookie holds a random number, this row the number's digest."""
 

@@ -13,6 +13,7 @@ from accounts.models import Membership, User, Workspace
 
 LEADING = (Membership.Role.OWNER, Membership.Role.LEAD)
 READING = (*LEADING, Membership.Role.ANALYST)
+TAKING_PART = (*LEADING, Membership.Role.REVIEWER, Membership.Role.RATER)
 
 
 def workspaces_led_by(user: User) -> QuerySet[Workspace]:
@@ -23,6 +24,16 @@ def workspaces_led_by(user: User) -> QuerySet[Workspace]:
 def workspaces_read_by(user: User) -> QuerySet[Workspace]:
     """Return the workspaces whose results the user may read."""
     return _workspaces_of(user, READING)
+
+
+def member_workspaces(user: User) -> QuerySet[Workspace]:
+    """Return the workspaces of which the user is a member, in whatever role."""
+    return _workspaces_of(user, Membership.Role.values)
+
+
+def workspaces_taken_part_in(user: User) -> QuerySet[Workspace]:
+    """Return the workspaces in which the user may propose, vote and review, as all members but analysts may."""
+    return _workspaces_of(user, TAKING_PART)
 
 
 def _workspaces_of(user: User, roles: Sequence[str]) -> QuerySet[Workspace]:
@@ -41,6 +52,16 @@ class OfWorkspace(Protocol):
 def leads_workspace_of(user: User, row: OfWorkspace) -> bool:
     """Return whether the user may change the row and what belongs to it."""
     return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
+
+
+def reads_workspace_of(user: User, row: OfWorkspace) -> bool:
+    """Return whether the user may read the results of the workspace to which the row belongs."""
+    return workspaces_read_by(user).filter(pk=row.workspace_id).exists()
+
+
+def takes_part_in_workspace_of(user: User, row: OfWorkspace) -> bool:
+    """Return whether the user may propose, vote and review there, as all members but analysts may."""
+    return workspaces_taken_part_in(user).filter(pk=row.workspace_id).exists()
 
 
 def roles_of(user: User) -> frozenset[str]:

@@ -1,10 +1,11 @@
 from django.urls import path, re_path
 
-from accounts.members import account_pages, invitation_pages, pages as member_pages, token_pages
+from accounts.members import account_pages, first_owner_page, invitation_pages, pages as member_pages, token_pages
 from accounts.sign_in import pages as sign_in_pages
 
 app_name = "accounts"
 urlpatterns = [
+    path("begin/", first_owner_page.begin, name="begin"),
     path("sign-in/", sign_in_pages.sign_in, name="sign_in"),
     path("sign-out/", sign_in_pages.sign_out, name="sign_out"),
     # account/

@@ -5,6 +5,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
+LEFT_BY_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
 Address = IPv4Address | IPv6Address
 UNIX_SOCKET = "unix"
 """The word in PLUMBLINE_TRUSTED_PROXIES for a proxy that connects through a socket file and so has no address."""
@@ -35,6 +36,12 @@ def _is_proxy(address: Address | None) -> bool:
 def from_listed_proxy(request: HttpRequest) -> bool:
     """Return whether the connection comes from a proxy that the operator lists."""
     return _is_proxy(_parsed(str(request.META.get("REMOTE_ADDR", ""))))
+
+
+def from_this_machine(request: HttpRequest) -> bool:
+    """Return whether the visitor sits at this machine: connected from a loopback address, and through no proxy."""
+    address = _parsed(str(request.META.get("REMOTE_ADDR", "")))
+    return address is not None and address.is_loopback and not any(name in request.META for name in LEFT_BY_PROXIES)
 
 
 def client_address(request: HttpRequest) -> str:

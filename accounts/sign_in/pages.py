@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.models import User
 from accounts.sign_in.confirmation import TOO_MANY, retry_later
 from accounts.sign_in.limit import wait_seconds
 from accounts.sign_in.session import DEMONSTRATION_PASSWORD, SIGN_IN_REFUSED
@@ -58,6 +59,10 @@ class SignInPage(LoginView):
     @cached_property
     def unsent(self) -> UnsentForm | None:
         return UnsentForm.unpacked(self.request.POST.get(PACKED, ""))
+
+    def get(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """Show the page, or lead to the one that makes the first owner while there is no account."""
+        return super().get(request, *args, **options) if User.objects.exists() else redirect("accounts:begin")
 
     def get_template_names(self) -> list[str]:
         return ["accounts/unsent_form.html" if self.unsent else "accounts/sign_in.html"]

@@ -203,5 +203,6 @@ def test_the_log_is_not_written_by_hand(admin_client):
 
 @override_settings(LANGUAGE_CODE="zh-hans")
 def test_a_first_visit_gets_the_language_of_the_browser(client):
+    make_user()
     html = markup(client.get("/sign-in/", headers={"Accept-Language": "zh-CN,zh;q=0.9"}))
     assert '<html lang="zh-hans">' in html

@@ -13,12 +13,13 @@ from accounts.models import ApiToken, Event, Membership
 from calibration.models import Fit
 from generation.models import Endpoint, LanguageModel
 from judging.judges.making import create_judge
-from tests.factories import make_checklist_study, make_user, make_workspace, plan_run
+from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 VERBS = ("start", "pause", "cancel")
+OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
     "benchmarks": "read",
@@ -29,6 +30,12 @@ SCOPES = {
     "make_study": "change",
     "study": "read",
     "scores": "ratings",
+    "exclusions": "ratings",
+    "exclude_rater": "change",
+    "include_rater": "change",
+    "erase_person": "change",
+    "delete_study": "change",
+    "own_data": "ratings",
     "reports": "read",
     "fits": "read",
     "fit": "read",
@@ -37,6 +44,10 @@ SCOPES = {
     "runs": "read",
     "run": "read",
     "board": "read",
+    "rankings": "read",
+    "lengths": "read",
+    "paper_tables": "read",
+    "paper_table": "read",
     "start": "run",
     "pause": "change",
     "cancel": "change",
@@ -52,6 +63,7 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run and a fit, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
+    make_rater(study)
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
@@ -73,6 +85,9 @@ def addresses(study, run, fit):
     """Yield (name or verb, path, method) of every address of the API."""
     of = {"study": study.slug, "run": run.public_id, "fit": fit.public_id}
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
+    of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
+    of["paper_tables"] = study.benchmark.slug
+    of |= dict.fromkeys(("scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex
@@ -80,6 +95,14 @@ def addresses(study, run, fit):
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
         elif pattern.name == "make_study":
             yield pattern.name, reverse("api:make_study", args=[study.workspace.slug]), "post"
+        elif pattern.name == "paper_table":
+            args = [study.workspace.slug, study.benchmark.slug, "2"]
+            yield pattern.name, reverse("api:paper_table", args=args), "get"
+        elif pattern.name == "delete_study":
+            yield pattern.name, reverse("api:delete_study", args=[study.workspace.slug, study.slug]), "post"
+        elif pattern.name in OF_RATER:
+            parts = [study.workspace.slug, study.slug, study.raters.get().public_id]
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), "post"
         elif pattern.name:  # old addresses have none
             own = [study.workspace.slug] if "workspace" in parts else []
             yield pattern.name, reverse(f"api:{pattern.name}", args=[*own, of[pattern.name]] if parts else []), "get"
@@ -91,6 +114,7 @@ def ask(client, method, path, **options):
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
+    lead.memberships.update(role="owner")
     without = {scope: bearer(lead, [one for one in EVERYTHING if one != scope]) for scope in EVERYTHING}
     alone = {scope: bearer(lead, [scope]) for scope in EVERYTHING}
     walked = list(addresses(*lab))

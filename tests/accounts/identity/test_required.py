@@ -28,6 +28,7 @@ def test_who_leads_adds_a_second_factor_first(client, role, staff):
 
 
 def test_raters_and_strangers_need_none(client):
+    rater = make_user("rater")
     assert client.get("/sign-in/").status_code == 200
-    client.force_login(make_user("rater"))
+    client.force_login(rater)
     assert client.get("/account/").status_code == 200

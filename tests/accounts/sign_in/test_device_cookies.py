@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Event, KnownBrowser, SignInAttempt
 from accounts.sign_in.devices import COOKIE, SALT
-from tests.annotation.assignment.test_parallel import many_connections
 from tests.factories import make_user
+from tests.many_connections import many_connections
 
 RIGHT = "plumb line 12"
 ACCOUNT_LIMIT = 12

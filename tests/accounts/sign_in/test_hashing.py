@@ -13,8 +13,8 @@ from django.test import Client
 from accounts.models import SignInAttempt
 from accounts.sign_in import hashing
 from accounts.sign_in.hashing import BoundedHasher, HashingBusy
-from tests.annotation.assignment.test_parallel import many_connections
 from tests.factories import make_user
+from tests.many_connections import many_connections
 
 THREADS = 50
 
