@@ -2,6 +2,15 @@
 
 from annotation.models.answers import CheckOutcome, Draft, LateChange, Score, TimeCorrection, latest_scores
 from annotation.models.assignments import GIVEN, Assignment, AssignmentQuerySet, Flag, Seat, why_not_counted
+from annotation.models.authoring import (
+    Ballot,
+    BallotReceipt,
+    Checklist,
+    MergedCriterion,
+    ProposedCriterion,
+    QuestionDraft,
+    QuestionReview,
+)
 from annotation.models.counters import StudyChange, StudyCounter
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
@@ -13,8 +22,11 @@ __all__ = [
     "GIVEN",
     "Assignment",
     "AssignmentQuerySet",
+    "Ballot",
+    "BallotReceipt",
     "BrowserRequest",
     "CheckOutcome",
+    "Checklist",
     "Cohort",
     "Criterion",
     "DeskTally",
@@ -24,7 +36,11 @@ __all__ = [
     "Flag",
     "Guideline",
     "LateChange",
+    "MergedCriterion",
     "Participant",
+    "ProposedCriterion",
+    "QuestionDraft",
+    "QuestionReview",
     "Rater",
     "RaterIdentity",
     "RefusedAddress",
