@@ -1,7 +1,7 @@
 """Store the rubric that an instruction has of its own: its checklist, the criteria of a named rubric, an overall score."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -54,11 +54,41 @@ class InstructionRubrics:
                 counts += self._keep(record, pks[record.external_id], criteria)
         return counts
 
+    def checklist_of(self, instruction: Instruction) -> list[str]:
+        """The questions of the newest version of the instruction's own rubric, in order."""
+        own = self._newest(instruction)
+        items = [] if own is None else own.criteria.filter(role=Criterion.Role.ITEM).order_by("position")
+        return [str(one.questions.get("en", "")) for one in items]
+
+    def _newest(self, instruction: Instruction) -> Rubric | None:
+        versions = Rubric.objects.filter(workspace=self.benchmark.workspace, key=self._key_of(instruction.pk))
+        return versions.order_by("-version").first()
+
+    def replace_checklist(self, instruction: Instruction, questions: Sequence[str]) -> Counts:
+        """Store these questions as the checklist in the next version of the instruction's rubric; other criteria stay."""
+        own = self._newest(instruction)
+        others = [] if own is None else own.criteria.exclude(role=Criterion.Role.ITEM).order_by("position")
+        criteria = self._items(questions) + [{name: getattr(one, name) for name in CRITERION_FIELDS} for one in others]
+        numbered = [{**one, "position": position} for position, one in enumerate(criteria)]
+        return self._store(instruction.pk, instruction.external_id, numbered, as_newest=True)
+
     def _keep(self, record: InstructionRecord, instruction: int, criteria: list[dict[str, Any]]) -> Counts:
-        # Named by the instruction's key, since names that files use may be longer than a rubric's.
-        key = f"{self.benchmark.slug}-own-{instruction}"[:LONGEST_KEY]
+        return self._store(instruction, record.external_id, criteria)
+
+    def _key_of(self, instruction: int) -> str:
+        """Named by the instruction's key, since names that files use may be longer than a rubric's."""
+        return f"{self.benchmark.slug}-own-{instruction}"[:LONGEST_KEY]
+
+    def _store(self, instruction: int, name: str, criteria: list[dict[str, Any]], *, as_newest: bool = False) -> Counts:
+        key = self._key_of(instruction)
         kept = keep_rubric(
-            self.benchmark.workspace, self.benchmark, None, key=key, names={"en": record.external_id}, criteria=criteria
+            self.benchmark.workspace,
+            self.benchmark,
+            None,
+            key=key,
+            names={"en": name},
+            criteria=criteria,
+            as_newest=as_newest,
         )
         if kept.created:
             Rubric.objects.filter(workspace=self.benchmark.workspace, key=key).update(instruction=instruction)
@@ -66,16 +96,7 @@ class InstructionRubrics:
 
     def _criteria(self, record: InstructionRecord, on_bad: OnBadRow) -> list[dict[str, Any]]:
         """The checklist's items, then the named rubric's criteria, then the overall score; none where a part is bad."""
-        criteria: list[dict[str, Any]] = [
-            {
-                **self._fulfilment,
-                "key": f"item{position}",
-                "role": Criterion.Role.ITEM.value,
-                "may_not_apply": False,
-                "questions": {"en": question},
-            }
-            for position, question in enumerate(record.checklist)
-        ]
+        criteria = self._items(record.checklist)
         if record.rubric:
             named = self._criteria_of(record.rubric)
             if named is None:
@@ -96,6 +117,18 @@ class InstructionRubrics:
                 }
             )
         return [{**one, "position": position} for position, one in enumerate(criteria)]
+
+    def _items(self, questions: Sequence[str]) -> list[dict[str, Any]]:
+        return [
+            {
+                **self._fulfilment,
+                "key": f"item{position}",
+                "role": Criterion.Role.ITEM.value,
+                "may_not_apply": False,
+                "questions": {"en": question},
+            }
+            for position, question in enumerate(questions)
+        ]
 
     def _criteria_of(self, key: str) -> list[dict[str, Any]] | None:
         """The criteria of the newest version of a rubric, by its whole key or without the benchmark's name before it."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from django.conf import settings
 
+from annotation.importing import messages
 from annotation.importing.raters import Raters, circumstances
 from annotation.importing.ratings import RECORDS_AT_ONCE, OnProgress, no_progress
 from annotation.importing.store import AnswerStore, GivenAnswer, TaskName
@@ -112,8 +113,8 @@ class PreferenceLoader:
         if self.rules.off_scale == "unscored":
             return f"{record.choice[:50]!r} is no choice"
         raise record.place.bad(
-            f"the choice {record.choice[:50]!r} is none of {', '.join(CHOICES)}",
-            f"say what it means with --map {record.choice[:50]}=A, or say --off-scale unscored",
+            messages.NO_CHOICE(choice=repr(record.choice[:50]), known=", ".join(CHOICES)),
+            messages.CHOICE_MEANS(choice=record.choice[:50]),
         )
 
     def _put(self, record: PreferenceRecord, unusable: str) -> str:

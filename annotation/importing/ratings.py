@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotation.importing import messages
 from annotation.importing.raters import Raters, circumstances
 from annotation.importing.store import AnswerStore, GivenAnswer, TaskName
 from annotation.models import Assignment, Criterion, Rubric, Study
@@ -137,7 +138,8 @@ class RatingLoader:
         if len(rubrics) == 1:
             known = ", ".join(rubrics[0].by_key)
             raise record.place.bad(
-                f"rubric {rubric.key} has no criterion {record.criterion!r}", f"its criteria are {known}"
+                messages.NO_CRITERION(rubric=rubric.key, criterion=repr(record.criterion)),
+                messages.ITS_CRITERIA(known=known),
             )
         known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
         raise record.place.bad(f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}")
@@ -215,8 +217,8 @@ class RatingLoader:
                 criterion.pk, criterion.key, None, f"{criterion.key}: {record.value[:50]!r} is off the scale"
             )
         raise record.place.bad(
-            f"{record.value[:50]!r} is off the scale of {criterion.key}, {describe(criterion)}",
-            "correct it, or say --off-scale keep or --off-scale unscored",
+            messages.OFF_SCALE(value=repr(record.value[:50]), criterion=criterion.key, scale=describe(criterion)),
+            messages.CORRECT_VALUE(),
         )
 
     def _put(self, one: _Checked) -> str:

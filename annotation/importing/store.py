@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotation.answers.excluded import set_aside_all
+from annotation.importing import messages
 from annotation.models import Assignment, Score, Study, Task
 from annotation.rubrics.scales import Reading, Rules
 from core.db.bulk_insert import Inserting
@@ -163,10 +164,7 @@ class AnswerStore:
         if repeat and self.rules.truth:
             raise place.bad("an earlier row gives another correct answer to the same question", "keep one of them")
         if repeat and self.rules.duplicates == "refuse":
-            raise place.bad(
-                f"{who} has two answers to the same question",
-                "remove one of the rows or use --duplicates repeat or drop",
-            )
+            raise place.bad(messages.TWO_ANSWERS(who=who), messages.REMOVE_ONE())
         self._times[mark] = repeat + 1
         return repeat
 

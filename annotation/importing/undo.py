@@ -1,8 +1,9 @@
 """Undo an import: remove the rows that it created and empty what it completed, until somebody's answer depends on it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.apps import apps
@@ -11,7 +12,9 @@ from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
 from accounts.models import Event, User, Workspace
-from annotation.models import Assignment, DeskTally, Task
+from annotation.answers.awaiting import await_answers
+from annotation.assignment.new_slots import make_seats
+from annotation.models import Assignment, Criterion, DeskTally, Rubric, Score, Seat, Study, Task
 from annotation.studies.nouns import in_words
 from core.clock import Clock
 from core.db.append_only import removing
@@ -21,7 +24,18 @@ from core.errors import UserError
 from generation.library.search import note_texts
 from generation.models import Import, Instruction
 
-SHARED = {"Benchmark", "Category", "Criterion", "Fit", "GenerationRun", "LanguageModel", "Rater", "Rubric", "Study"}
+SHARED = {
+    "Benchmark",
+    "Category",
+    "Criterion",
+    "Fit",
+    "GenerationRun",
+    "Guideline",
+    "LanguageModel",
+    "Rater",
+    "Rubric",
+    "Study",
+}
 """Models whose rows stay where something else uses them by now; all others go, or nothing does."""
 ALONG: dict[str, dict[str, Any]] = {
     "InstructionText": {},
@@ -34,6 +48,7 @@ ALONG: dict[str, dict[str, Any]] = {
 }
 """Rows that are derived from others and go with them, by model name, with what distinguishes them."""
 Ids = dict[type[Model], set[int]]
+_RUBRIC = Criterion._meta.get_field("rubric")
 
 
 class NotUndone(UserError):
@@ -54,18 +69,14 @@ class UndoPlan:
 
 def plan_undo(found: Import) -> UndoPlan:
     """Look at what there is now; changes nothing."""
-    created: Ids = {}
-    for label, ranges in found.created.items():
-        model = apps.get_model(label)
-        wanted = ids_in(ranges)
-        there = (model._base_manager.filter(some).values_list("pk", flat=True) for some in conditions("pk", wanted))
-        created[model] = {pk for batch in there for pk in batch}
+    created = _created(found)
     dependents: Counter[str] = Counter()
     for model, ids in created.items():
         if model.__name__ not in SHARED:
             for table, outside in _outside(model, ids, created):
                 dependents[table._meta.label] += len(outside)
     dependents.update(_answers_to_completed(found, created))
+    dependents.update(_marked_again(found))
     kept = _kept(created)
     gone = {model: ids - kept.get(model, set()) for model, ids in created.items()}
     return UndoPlan(
@@ -94,6 +105,7 @@ def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
             if locked.undone_at is not None:
                 raise NotUndone(_("This import has been undone already."))
             with removing(event):
+                _await_answers(locked)
                 plan = plan_undo(locked)
                 if plan.dependents:
                     raise NotUndone(dependents_in_words(plan))
@@ -102,8 +114,12 @@ def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
                 event.after = {"removed": plan.removed, "kept": plan.kept, "restored": plan.restored}
             Import.objects.filter(pk=locked.pk).update(created={}, former=[], undone_at=clock(), undone_by=by)
     except IntegrityError as error:  # the commit found a row that was added while the undo was under way
-        raise NotUndone(_("Somebody has begun to use what was imported. Look at the import again.")) from error
+        raise _in_use() from error
     return plan
+
+
+def _in_use() -> NotUndone:
+    return NotUndone(_("Somebody has begun to use what was imported. Look at the import again."))
 
 
 def dependents_in_words(plan: UndoPlan) -> str:
@@ -112,6 +128,26 @@ def dependents_in_words(plan: UndoPlan) -> str:
         "This import cannot be undone, because answers or other data depend on it by now: %(what)s. Undo later imports "
         "first, or delete the studies and runs that use it."
     ) % {"what": told}
+
+
+def _created(found: Import) -> Ids:
+    """The rows that the import created and that are still there."""
+    created: Ids = {}
+    for label, ranges in found.created.items():
+        model = apps.get_model(label)
+        wanted = ids_in(ranges)
+        there = (model._base_manager.filter(some).values_list("pk", flat=True) for some in conditions("pk", wanted))
+        created[model] = {pk for batch in there for pk in batch}
+    return created
+
+
+def _await_answers(found: Import) -> None:
+    """Let answers on their way be stored, and so be seen, or come after the undo and be refused."""
+    created = _created(found)
+    tasks = set(created.get(Task, ()))
+    for about in _to_completed(found):
+        tasks.update(Task.objects.filter(about("")).order_by().values_list("pk", flat=True))
+    await_answers(tasks, assignments=created.get(Assignment, ()), criteria=created.get(Criterion, ()))
 
 
 def _outside(model: type[Model], ids: set[int], created: Ids) -> Iterator[tuple[type[Model], dict[int, int]]]:
@@ -139,6 +175,8 @@ def _kept(created: Ids) -> Ids:
         grew = False
         for model in [model for model in created if model.__name__ in SHARED]:
             used = {pk for _table, found in _outside(model, going[model], going) for pk in found.values()}
+            if model is Criterion:  # a rubric that stays is answered by its criteria
+                used |= pointing(model, _RUBRIC, kept.get(Rubric, set())).keys() & going[model]
             if used:
                 kept.setdefault(model, set()).update(used)
                 going[model] -= used
@@ -147,25 +185,56 @@ def _kept(created: Ids) -> Ids:
 
 
 def _answers_to_completed(found: Import, created: Ids) -> Counter[str]:
-    """Answers given since to rows whose text this import added: they are about that text."""
+    """Answers given, changed or begun since to rows whose text, or known answer, this import added: they depend on it."""
     answers: Counter[str] = Counter()
     own = created.get(Assignment, set())
+    since = Q(created_at__gt=found.at) | Q(submitted_at__gt=found.at) | Q(status=Assignment.Status.OPEN)
+    changed = Q(scores__revision__gt=0, scores__created_at__gt=found.at)
+    for about in _to_completed(found):
+        rows = Assignment.objects.filter(about("task__"), since | changed).order_by()
+        count = len(set(rows.values_list("pk", flat=True)) - own)
+        if count:
+            answers["annotation.Assignment"] += count
+    return answers
+
+
+def _to_completed(found: Import) -> Iterator[Callable[[str], Q]]:
+    """Conditions on tasks, given the prefix of their fields, that find those about rows whose text this import added, and
+    those to which it gave a known answer.
+    """
     names = {
-        "generation.Response": "task__response_{}__in",
-        "generation.Instruction": "task__response_{}__instruction__in",
+        "annotation.Task": "pk__in",
+        "generation.Response": "response_{}__in",
+        "generation.Instruction": "response_{}__instruction__in",
     }
     for group in found.former:
-        if group["model"] in names:
+        if name := names.get(group["model"]):
             ids = list(ids_in(group["ids"]))
-            name = names[group["model"]]
             for start in range(0, len(ids), 500):
-                some = ids[start : start + 500]
-                about = Q(**{name.format("a"): some}) | Q(**{name.format("b"): some})
-                rows = Assignment.objects.filter(about, created_at__gt=found.at).order_by()
-                count = len(set(rows.values_list("pk", flat=True)) - own)
-                if count:
-                    answers["annotation.Assignment"] += count
-    return answers
+                yield partial(_about, name, ids[start : start + 500])
+
+
+def _about(name: str, ids: Sequence[int], prefix: str) -> Q:
+    return Q(**{prefix + name.format("a"): ids}) | Q(**{prefix + name.format("b"): ids})
+
+
+def _marked_again(found: Import) -> Counter[str]:
+    """Tasks whose known answer is by now neither the one that this import gave nor the one before it."""
+    again = 0
+    for group in found.former:
+        for some in conditions("pk", ids_in(group["ids"]) if group["model"] == Task._meta.label else ()):
+            before = group["fields"].get("gold")
+            tasks = {task.public_id: task for task in Task.objects.filter(some) if task.gold != before}
+            marks = Event.objects.filter(object_type="task", verb="mark_known_answer", at__lte=found.at)
+            marks = marks.filter(object_id__in=tasks).order_by("at", "pk")
+            given = {mark.object_id: mark.after or {} for mark in marks}
+            again += sum({**given.get(key, {}), **(task.gold or {})} != given.get(key) for key, task in tasks.items())
+    return Counter({Task._meta.label: again} if again else {})
+
+
+def _marked_tasks(found: Import) -> set[int]:
+    groups = (group for group in found.former if group["model"] == "annotation.Task")
+    return {pk for group in groups for pk in ids_in(group["ids"])}
 
 
 def _restored(found: Import) -> Counter[str]:
@@ -184,13 +253,24 @@ def _restore(found: Import) -> None:
             rows.update(**group["fields"])
             if model is Instruction and "messages" in group["fields"]:
                 note_texts(list(Instruction.objects.filter(some)))
+    _give_slots(_marked_tasks(found))
+
+
+def _give_slots(marked: set[int]) -> None:
+    """Give tasks that have no known answer any more the slots that they lost by it, where their study has some."""
+    for study in Study.objects.filter(tasks__in=marked).distinct():
+        if study.status in (Study.Status.OPEN, Study.Status.PAUSED) or Seat.objects.filter(study=study).exists():
+            make_seats(study, among=marked)
+        DeskTally.objects.filter(study=study).delete()
 
 
 def _remove(plan: UndoPlan) -> None:
-    """Delete the rows; the stored counts of a study that stays are counted anew."""
+    """Delete the rows; the stored counts of a study that stays are counted anew. Raises NotUndone."""
     removal, studies = Removal(), set[int]()
     for model, ids in plan.rows.items():
         removal.add(model, ids)
+    if any(removal.ids.get(model, set()) - plan.rows.get(model, set()) for model in (Assignment, Score)):
+        raise _in_use()
     for some in conditions("pk", plan.rows.get(Task, set())):
         studies.update(Task.objects.filter(some).order_by().values_list("study_id", flat=True).distinct())
     removal.carry_out()

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import UserError
+from core.tables import messages
 
 
 class BadRow(UserError):
     """An error in a file, as one message that says where it is, what is wrong and what to do.
 
+    `reason` and `remedy` are messages where a page can show them in its reader's language, else English text.
     `line` counts lines, or rows of a Parquet file, from 1; 0 stands for the whole file.
     """
 
@@ -17,8 +19,8 @@ class BadRow(UserError):
         super().__init__(file, line, reason, remedy)
 
     def __str__(self) -> str:
-        place = f"{self.file} line {self.line}" if self.line else self.file
-        return f"{place}: {self.reason}; {self.remedy}."
+        said = {"file": self.file, "reason": self.reason, "remedy": self.remedy}
+        return messages.BAD_ROW(line=self.line, **said) if self.line else messages.BAD_FILE(**said)
 
 
 OnBadRow = Callable[[BadRow], None]

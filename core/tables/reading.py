@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.formula_cells import unescaped
 from core.tables.json_arrays import BrokenArray, array_elements
@@ -114,8 +115,8 @@ def _reading(path: Path, name: str, line: Callable[[], int]) -> Iterator[IO[byte
         try:
             yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            what = "the gzip file ends early" if isinstance(error, EOFError) else "the gzip file is damaged"
-            raise BadRow(name, line(), what, "copy or download it again") from error
+            what = messages.GZIP_ENDS() if isinstance(error, EOFError) else messages.GZIP_DAMAGED()
+            raise BadRow(name, line(), what, messages.COPY_AGAIN()) from error
         except OSError as error:
             raise BadRow(name, 0, f"the file cannot be read ({error.strerror})", "check the file") from error
 
@@ -123,22 +124,22 @@ def _reading(path: Path, name: str, line: Callable[[], int]) -> Iterator[IO[byte
 def _refuse_wide(start: bytes, name: str) -> None:
     """Raise BadRow if the file is UTF-16 or UTF-32, with or without its mark."""
     if start.startswith(WIDE_STARTS) or b"\0" in start[:2]:
-        raise BadRow(name, 0, "the file is UTF-16 or UTF-32, not UTF-8", "save the file as UTF-8")
+        raise BadRow(name, 0, messages.WIDE(), messages.SAVE_AS_UTF8())
 
 
 def _not_utf8(raw: bytes, error: UnicodeDecodeError, name: str, number: int) -> BadRow:
-    reason = f"byte {error.start + 1} of the line is not UTF-8"
+    reason, remedy = messages.NOT_UTF8(byte=error.start + 1), messages.SAVE_AS_UTF8()
     try:
         text = raw.decode("gb18030")
     except UnicodeDecodeError:
-        return BadRow(name, number, reason, "save the file as UTF-8")
+        return BadRow(name, number, reason, remedy)
     if any("\u4e00" <= letter <= "\u9fff" for letter in text):
-        reason += ", but could be GBK"
-    return BadRow(name, number, reason, "save the file as UTF-8")
+        reason = messages.PERHAPS_GBK(byte=error.start + 1)
+    return BadRow(name, number, reason, remedy)
 
 
 def _empty(name: str) -> BadRow:
-    return BadRow(name, 0, "the file is empty", "check that the file was written or copied completely")
+    return BadRow(name, 0, messages.EMPTY(), messages.COPY_WHOLE())
 
 
 def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -153,12 +154,12 @@ def json_lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterato
                 raise ValueError
             value = json.loads(line)
         except (ValueError, RecursionError):
-            on_bad(place.bad("the line is not valid JSON", "write one JSON object per line"))
+            on_bad(place.bad(messages.NOT_JSON(), messages.OBJECT_PER_LINE()))
             continue
         if isinstance(value, dict):
             yield place, value
         else:
-            on_bad(place.bad("the line is not a JSON object", "write one JSON object per line"))
+            on_bad(place.bad(messages.NO_OBJECT(), messages.OBJECT_PER_LINE()))
 
 
 def read_rows(
@@ -180,12 +181,7 @@ def read_rows(
         ".xlsx": _workbook_rows,
     }.get(_format_of(path))
     if reader is None or (path.suffix.lower() == ".gz" and reader in (_parquet_rows, _workbook_rows)):
-        raise BadRow(
-            path.name,
-            0,
-            "the name does not end in .csv, .tsv, .jsonl, .json (each also with .gz), .parquet or .xlsx",
-            "rename the file so that its ending says its format",
-        )
+        raise BadRow(path.name, 0, messages.ENDING(), messages.RENAME())
     some = False
     problems: list[BadRow] = []
 
@@ -202,12 +198,7 @@ def read_rows(
     if not some and problems:
         raise problems[0]
     if not some:
-        raise BadRow(
-            path.name,
-            0,
-            "the file has no rows below its header",
-            "check that the file was written or copied completely",
-        )
+        raise BadRow(path.name, 0, messages.NO_ROWS(), messages.COPY_WHOLE())
 
 
 def _format_of(path: Path) -> str:
@@ -222,18 +213,18 @@ def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
     present = set(known)
     for column in wanted:
         if column not in present:
-            raise place.bad(f"there is no column {column!r}", _columns_said(known))
+            raise place.bad(messages.NO_COLUMN(column=repr(column)), _columns_said(known))
 
 
 def _columns_said(known: Sequence[str]) -> str:
     """Return a sentence that lists the columns or, if there is only one, says which separator is wrong."""
     if not known:
-        return "the line is empty; write the names of the columns in the first line"
+        return messages.NO_HEADER()
     marks = [mark for mark in ";\t|" if len(known) == 1 and mark in known[0]]
     if marks:
         called = {"\t": "a tab"}.get(marks[0], repr(marks[0]))
         return f"the columns are separated by {called}; save the file with commas, or with tabs as .tsv"
-    return f"the columns are {', '.join(known)}"
+    return messages.THE_COLUMNS(columns=", ".join(known))
 
 
 def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -272,15 +263,15 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
             if len(values) == len(header):
                 yield Row(place, dict(zip(header, map(unescaped, values), strict=True)))
             else:
-                reason = f"the row has {len(values)} values for {len(header)} columns"
-                on_bad(place.bad(reason, "quote values that contain commas"))
+                reason = messages.OTHER_LENGTH(values=len(values), columns=len(header))
+                on_bad(place.bad(reason, messages.QUOTE()))
         undecoded.clear()
 
 
 def _require_header(place: Place, header: Sequence[str], wanted: Sequence[str]) -> None:
     twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
-        raise place.bad(f"there are two columns named {twice[0]!r}", "give each column its own name")
+        raise place.bad(messages.TWO_COLUMNS(column=repr(twice[0])), messages.NAME_EACH())
     _require(place, wanted, header)
 
 
@@ -301,7 +292,7 @@ def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterat
             reason = f"a value is longer than {csv.field_size_limit():,} characters"
             remedy = "check the quotation marks in and above this line, or remove the column"
         else:
-            reason, remedy = f"the file is not valid CSV ({error})", "check the quotation marks in and above this line"
+            reason, remedy = messages.BAD_CSV(words=error), messages.CHECK_QUOTES()
         broken.append(BadRow(path.name, line(), reason, remedy))
         on_bad(broken[0])
 
@@ -328,7 +319,7 @@ class ElementPlace(Place):
     number: int
 
     def bad(self, reason: str, remedy: str) -> BadRow:
-        return BadRow(self.file, self.line, f"element {self.number}: {reason}", remedy)
+        return BadRow(self.file, self.line, messages.IN_ELEMENT(number=self.number, reason=reason), remedy)
 
 
 def json_objects(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -412,8 +403,8 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
                 texts = {key: as_text(item) for key, item in value.items()}
                 yield Row(Place(path.name, line), texts, nested_in(value))
     except (arrow.ArrowException, OSError) as error:
-        what = "the file is not valid Parquet" if path.stat().st_size else "the file is empty"
-        raise BadRow(path.name, 0, what, "check that the file was written or copied completely") from error
+        what = messages.NO_PARQUET() if path.stat().st_size else messages.EMPTY()
+        raise BadRow(path.name, 0, what, messages.COPY_WHOLE()) from error
 
 
 def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
@@ -441,6 +432,6 @@ def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Itera
 
 def _header_of(place: Place, names: list[str], wanted: Sequence[str]) -> list[str]:
     if "" in names:
-        raise place.bad(f"column {names.index('') + 1} has no name", "give each column its own name")
+        raise place.bad(messages.NAMELESS_COLUMN(number=names.index("") + 1), messages.NAME_EACH())
     _require_header(place, names, wanted)
     return names

@@ -1,0 +1,153 @@
+"""The kinds of tables that a lead can upload, and what their columns can hold."""
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+CRITERION = "criterion_column"
+"""What a column of ratings holds that is itself a criterion, with an answer in each row."""
+
+
+@dataclass(frozen=True)
+class TableField:
+    """What a column can hold; `names` are the names, without marks and in small letters, by which it is recognised."""
+
+    name: str
+    label: str | Promise
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """A kind of table. Each of `needed` must have a column; `into` is what its rows are loaded into."""
+
+    key: str
+    label: str | Promise
+    into: str
+    fields: tuple[TableField, ...]
+    needed: tuple[str, ...]
+
+    def field(self, name: str) -> TableField | None:
+        return next((field for field in self.fields if field.name == name), None)
+
+
+_INSTRUCTION = TableField(
+    "instruction", _("Name of the instruction"), ("instructionid", "promptid", "questionid", "taskid", "id")
+)
+_ITEM = TableField(
+    "item", _("Name of the item"), ("itemid", "responseid", "textid", "id", "instructionid", "questionid")
+)
+_CATEGORY = TableField("category", _("Category"), ("topic", "subject", "domain"))
+_MODEL = TableField("model", _("Model"), ("system", "modelname", "generator", "writer"))
+_PROMPT = TableField("prompt", _("Text of the instruction"), ("question", "instructiontext", "input", "query"))
+_RATER = TableField(
+    "rater", _("Rater"), ("annotator", "raterid", "annotatorid", "worker", "workerid", "user", "participant")
+)
+_CRITERION = TableField("criterion", _("Criterion"), ("dimension", "aspect", "metric", "quality"))
+_VALUE = TableField("value", _("Answer"), ("score", "rating", "stars", "grade", "mark", "label", "answer"))
+_SECONDS = TableField("seconds", _("Seconds"), ("time", "duration", "elapsed"))
+_REASON = TableField("reason", _("Reason"), ("comment", "explanation", "rationale", "justification"))
+_RATER_KIND = TableField("rater_kind", _("Kind of rater: onsite, crowd or public"), ("raterkind", "ratertype"))
+_OF_ITEM = TableField("instruction", _("Instruction of the item"), ("prompt", "promptid"))
+
+KINDS = {
+    kind.key: kind
+    for kind in (
+        TableKind(
+            "instructions",
+            _("Instructions"),
+            "benchmark",
+            (
+                _INSTRUCTION,
+                _PROMPT,
+                TableField("messages", _("Conversation as JSON"), ("conversation", "chat", "turns")),
+                TableField("task", _("Task"), ()),
+                TableField("data", _("Data of the task"), ()),
+                TableField("requirements", _("Requirements of the task"), ("constraints",)),
+                _CATEGORY,
+                TableField("parent", _("Category above"), ("parentcategory",)),
+                TableField("words_asked", _("Words asked for"), ("wordsasked", "wordcount")),
+                TableField("language", _("Language"), ("lang",)),
+                TableField("reference", _("Reference answer"), ("referenceanswer", "gold", "target")),
+                TableField("hint", _("Hint for raters"), ()),
+                TableField("tags", _("Tags"), ("tag",)),
+                TableField("checklist", _("Checklist of its own"), ("checks", "questions")),
+                TableField("rubric", _("Key of its rubric"), ()),
+            ),
+            ("instruction",),
+        ),
+        TableKind(
+            "responses",
+            _("Responses"),
+            "benchmark",
+            (
+                _INSTRUCTION,
+                TableField(
+                    "response", _("Response"), ("output", "completion", "generation", "answer", "text", "reply")
+                ),
+                _MODEL,
+                _PROMPT,
+                _CATEGORY,
+                TableField("sample", _("Number of the sample"), ("sampleid",)),
+                TableField("finish_reason", _("Why it ended"), ("finishreason",)),
+                TableField("tokens", _("Tokens"), ("outputtokens",)),
+                _SECONDS,
+            ),
+            ("instruction", "response"),
+        ),
+        TableKind(
+            "ratings",
+            _("Ratings"),
+            "study",
+            (_ITEM, _RATER, _VALUE, _CRITERION, _MODEL, _OF_ITEM, _CATEGORY, _REASON, _SECONDS, _RATER_KIND),
+            ("item", "rater"),
+        ),
+        TableKind(
+            "preferences",
+            _("Preferences"),
+            "study",
+            (
+                _ITEM,
+                TableField("model_a", _("Model A"), ("modela", "model1", "systema", "a")),
+                TableField("model_b", _("Model B"), ("modelb", "model2", "systemb", "b")),
+                _RATER,
+                TableField("choice", _("Choice"), ("preference", "winner", "preferred", "label", "answer", "vote")),
+                TableField("first", _("Response shown first"), ("shownfirst",)),
+                TableField("strength", _("Strength of the preference"), ()),
+                _OF_ITEM,
+                _CATEGORY,
+                _SECONDS,
+                _RATER_KIND,
+            ),
+            ("item", "model_a", "model_b", "rater", "choice"),
+        ),
+        TableKind(
+            "truth",
+            _("Correct answers"),
+            "study",
+            (
+                _ITEM,
+                TableField("value", _("Correct answer"), ("truth", "correct", "gold", "goldlabel", "answer", "label")),
+                _CRITERION,
+                _MODEL,
+            ),
+            ("item", "value"),
+        ),
+        TableKind(
+            "checks",
+            _("Checks of parts of a response"),
+            "benchmark",
+            (
+                _INSTRUCTION,
+                TableField("question", _("Question of the check"), ("check",)),
+                TableField("question_zh", _("Question in Chinese"), ("questionzh",)),
+                TableField("numbers", _("Numbers of the parts"), ("parts",)),
+                TableField("mark", _("What a part is called"), ()),
+                TableField("kind", _("Kind of check"), ("type",)),
+                TableField("asked", _("Parts asked for"), ()),
+            ),
+            ("instruction", "question"),
+        ),
+    )
+}

@@ -1,0 +1,52 @@
+"""The first rows of an uploaded table as it is to be read now, or why it cannot be read."""
+
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from annotation.uploads.kept_files import TableUpload
+from annotation.uploads.kinds import KINDS
+from annotation.uploads.loading import SEPARATORS, rewritten
+from annotation.uploads.recognition import FirstRows, first_rows, recognised_columns, recognised_kind
+from core.errors import UserError
+
+WORD = re.compile("[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first rows, or the problem; `separator` is one that the only column's name contains, else ''."""
+
+    first: FirstRows | None
+    problem: UserError | None = None
+    separator: str = ""
+
+    @property
+    def by_column(self) -> list[tuple[str, list[str]]]:
+        """Return the name of each column with its first values."""
+        if self.first is None:
+            return []
+        return [(name, [row[place] for row in self.first.rows]) for place, name in enumerate(self.first.columns)]
+
+
+def preview(upload: TableUpload) -> Preview:
+    """Read the beginning of an uploaded table."""
+    try:
+        with tempfile.TemporaryDirectory(dir=upload.folder) as scratch:
+            first = first_rows(rewritten(upload, Path(scratch), beginning=True))
+    except UserError as problem:
+        return Preview(None, problem)
+    inside = [word for word, mark in SEPARATORS.items() if len(first.columns) == 1 and mark in first.columns[0]]
+    return Preview(first, separator=inside[0] if inside else "")
+
+
+def recognise(upload: TableUpload) -> TableUpload:
+    """Store with the upload what its columns probably hold; nothing where it cannot be read yet."""
+    shown = preview(upload)
+    kind = recognised_kind(shown.first) if shown.first else ""
+    columns = recognised_columns(KINDS[kind], shown.first) if kind and shown.first else {}
+    stem = "-".join(WORD.findall(upload.file.partition(".")[0]))
+    found = replace(upload, kind=kind, columns=columns, into=stem.lower()[:100])
+    found.save()
+    return found

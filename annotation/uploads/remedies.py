@@ -1,0 +1,46 @@
+"""What is wrong with a table, with a remedy on the page in the place of a command's option."""
+
+import re
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from core.messages.message import Message
+from core.messages.rendering import for_reader
+from core.tables.messages import BAD_FILE, BAD_ROW
+
+_REMEDIES: tuple[tuple[str, str | Promise], ...] = (
+    (r"give one with --scale .* for all", _("state it under Scale below")),
+    (r"correct it, or say --off-scale .*unscored", _("correct it, or leave out the bad rows")),
+    (r"say what it means with --map .*unscored", _("say under Meaning of the labels what it means")),
+    (r"remove one of the rows or use --duplicates repeat or drop", _("choose below what happens to repeated answers")),
+    (
+        r"keep one of them, or name the column .*--column sample=COLUMN",
+        _("leave out the bad rows, or choose the column of samples"),
+    ),
+    (r"or what it means with --map-first \S*=A", _("or correct it")),
+    (
+        r"if the scale is narrower, load the table again with --scale",
+        _("if the scale is narrower, load the table again with that scale"),
+    ),
+    (
+        r"say --benchmark \S+ if these are its items, or give the study another name",
+        _("enter it as the benchmark of the items, or give the study another name"),
+    ),
+    (
+        r"load it first with load_library or load_benchmark, or leave --benchmark out",
+        _("upload its instructions first, or leave the benchmark empty"),
+    ),
+)
+
+
+def on_page(problem: str) -> str:
+    """Return the sentence of a loader in the active language, with a remedy on the page for an option of a command."""
+    if isinstance(problem, Message) and problem.code in (BAD_ROW.code, BAD_FILE.code):
+        said = {name: on_page(problem.params[name]) for name in ("reason", "remedy")}
+        return for_reader(Message(problem.code, {**problem.params, **said}))
+    for pattern, remedy in _REMEDIES:
+        found = re.search(pattern, problem)
+        if found:
+            problem = f"{problem[: found.start()]}{remedy}{problem[found.end() :]}"
+    return for_reader(problem)

@@ -1,0 +1,237 @@
+"""Pages on which a lead uploads a table, says what its columns hold, checks it and loads it."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.models import User, Workspace
+from accounts.permissions import results_page, workspaces_led_by
+from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, Sent, TableUpload, discard, keep_table, known_table
+from annotation.uploads.kinds import CRITERION, KINDS
+from annotation.uploads.loading import ENCODINGS, SEPARATORS, guessed_encoding
+from annotation.uploads.reading import preview, recognise
+from annotation.uploads.recognition import recognised_columns
+from annotation.uploads.remedies import on_page
+from core.errors import UserError
+from core.messages.message import from_value
+from core.messages.rendering import for_reader
+from core.web.uploaded_files import takes_files
+from generation.models import Import
+
+COUNTS = {
+    "created": gettext_lazy("Created"),
+    "completed": gettext_lazy("Completed"),
+    "already_there": gettext_lazy("Already there"),
+    "skipped": gettext_lazy("Left out"),
+    "unscored": gettext_lazy("Unusable answers"),
+    "empty": gettext_lazy("Empty"),
+}
+DUPLICATE_WORDS = {
+    "refuse": gettext_lazy("refuse them as bad rows"),
+    "repeat": gettext_lazy("keep them as repeated answers"),
+    "drop": gettext_lazy("keep the first of them"),
+}
+ENCODING_WORDS = {"": "UTF-8", "utf-16": "UTF-16", "gb18030": "GB 18030 (GBK)", "cp1252": "Windows-1252"}
+SEPARATOR_WORDS = {
+    "": gettext_lazy("by the ending of the file's name"),
+    "semicolon": gettext_lazy("semicolons"),
+    "tab": gettext_lazy("tabs"),
+    "bar": gettext_lazy("vertical bars"),
+}
+assert set(DUPLICATE_WORDS) == set(DUPLICATES) and set(ENCODING_WORDS) == {"", *ENCODINGS}
+assert set(SEPARATOR_WORDS) == {"", *SEPARATORS}
+
+
+class TableForm(forms.Form):
+    """A table, and the workspace into which it goes."""
+
+    workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
+    table = forms.FileField(
+        allow_empty_file=True,  # which its reader says, as it says all else of a file
+        label=gettext_lazy("File"),
+        help_text=gettext_lazy(
+            "Choose a file or drop it here: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
+        ),
+        widget=forms.ClearableFileInput(attrs={"accept": ",".join(ENDINGS)}),
+    )
+
+    def __init__(self, workspaces: QuerySet[Workspace], *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
+        if len(workspaces) == 1:
+            self.fields["workspace"].widget = forms.HiddenInput()
+            self.initial["workspace"] = workspaces[0].pk
+
+    def clean_table(self) -> Sent:
+        table: Sent = self.cleaned_data["table"]
+        if not (table.name or "").lower().endswith(ENDINGS):
+            raise forms.ValidationError(
+                _("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .gz.")
+            )
+        return table
+
+
+def _leads(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and workspaces_led_by(request.user).exists()
+
+
+@takes_files(_leads)
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload_table(request: HttpRequest) -> HttpResponse:
+    """Take a table, and recognise what it holds."""
+    user = cast(User, request.user)
+    workspaces = workspaces_led_by(user)
+    if not workspaces.exists():
+        raise Http404
+    form = TableForm(workspaces, *([request.POST, request.FILES] if request.method == "POST" else []))
+    if request.method == "POST" and form.is_valid():
+        sent = form.cleaned_data["table"]
+        try:
+            upload = keep_table(workspace=form.cleaned_data["workspace"], user=user, sent=sent, clock=timezone.now)
+        except UserError as problem:
+            form.add_error("table", for_reader(problem))
+        else:
+            recognise(upload)
+            return redirect("annotation:table", upload.public_id)
+    context = {"form": form, "most": settings.UPLOAD_MOST}
+    return render(request, "annotation/upload_table.html", context, status=422 if request.method == "POST" else 200)
+
+
+@results_page
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def table(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show what is known of an uploaded table, and take what the lead says of it and wants done."""
+    upload, problem, status = _found(request, public_id), "", 200
+    if request.method == "POST":
+        do = request.POST.get("do", "")
+        if do == "discard":
+            discard(upload)
+            messages.success(request, _("The file has been removed."))
+            return redirect("annotation:imports")
+        try:
+            upload = _act(upload, request.POST, do)
+        except UserError as refusal:
+            problem, status = for_reader(refusal), 422
+        else:
+            return redirect("annotation:table", upload.public_id)
+    return render(request, "annotation/table.html", _context(upload, problem), status=status)
+
+
+def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
+    """Store what the form says, and begin what its button asks for. Raises UserError."""
+    if upload.is_at_work or upload.is_over:
+        raise UserError(_("A worker is reading this file, or it has been loaded. Nothing has changed."))
+    kind = sent.get("kind", upload.kind)
+    shown = preview(upload).first
+    names = shown.columns if shown else []
+    columns = {name: sent.get(f"column-{place}", "") for place, name in enumerate(names)}
+    if kind != upload.kind and kind in KINDS and shown:
+        chosen = {column: name for column, name in columns.items() if KINDS[kind].field(name) is not None}
+        columns = recognised_columns(KINDS[kind], shown) | chosen
+    encoding, separator = sent.get("encoding", upload.encoding), sent.get("separator", upload.separator)
+    what, _colon, way = sent.get("read_as", "").partition(":")
+    encoding, separator = (way, separator) if what == "encoding" else (encoding, separator)
+    encoding, separator = (encoding, way) if what == "separator" else (encoding, separator)
+    reread = (encoding, separator) != (upload.encoding, upload.separator)
+    if do in ("load", "load_without") and upload.columns and not names:
+        columns = upload.columns
+    changed = described(
+        upload,
+        kind=kind or "ratings",
+        columns=columns,
+        into=sent.get("into", upload.into),
+        options={name: sent.get(name, "") for name in OPTIONS},
+        encoding=encoding,
+        separator=separator,
+        skip=do == "load_without",
+    )
+    changed = replace(changed, problem="", counts={}, bad=0, state="new")
+    changed.save()
+    if reread:
+        return recognise(changed)
+    if do == "check":
+        return begin_check(changed)
+    if do in ("load", "load_without"):
+        return begin_loading(changed)
+    return changed
+
+
+@results_page
+@never_cache
+@require_safe
+def table_state(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The part of the page that changes."""
+    upload = _found(request, public_id)
+    response = render(request, "annotation/table.html#state", _context(upload, ""))
+    if not upload.is_at_work:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@results_page
+@never_cache
+@require_safe
+def bad_rows(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The bad rows of the last check or load, as a CSV file."""
+    upload = _found(request, public_id)
+    path = upload.folder / BAD_ROWS
+    if not path.is_file():
+        raise Http404(_("This file has not been checked."))
+    file = FileResponse(path.open("rb"), as_attachment=True, filename=BAD_ROWS, content_type="text/csv; charset=utf-8")
+    return cast(HttpResponse, file)
+
+
+def _found(request: HttpRequest, public_id: str) -> TableUpload:
+    found = known_table(public_id)
+    led = workspaces_led_by(cast(User, request.user))
+    if found is None or not led.filter(pk=found.workspace).exists():
+        raise Http404(_("There is no such upload."))
+    return found
+
+
+def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "upload": upload,
+        "problem": problem or on_page(from_value(upload.problem)),
+        "counts": [(COUNTS[name], n) for name, n in upload.counts.items() if name in COUNTS],
+        "into_study": upload.kind in KINDS and KINDS[upload.kind].into == "study",
+    }
+    if upload.is_at_work or upload.is_over:
+        return context
+    shown = preview(upload)
+    kind = KINDS.get(upload.kind)
+    choices = [(field.name, field.label) for field in kind.fields] if kind else []
+    if upload.kind == "ratings":
+        choices.append((CRITERION, _("A criterion: its answers are in this column")))
+    context |= {
+        "unreadable": on_page(str(shown.problem)) if shown.problem else "",
+        "columns": [
+            {"place": place, "name": name, "held": upload.columns.get(name, ""), "values": values}
+            for place, (name, values) in enumerate(shown.by_column)
+        ],
+        "choices": choices,
+        "kinds": [(one.key, one.label) for one in KINDS.values()],
+        "encodings": ENCODING_WORDS.items(),
+        "separators": SEPARATOR_WORDS.items(),
+        "guessed": guessed_encoding(upload.path) if not upload.encoding else "",
+        "guessed_words": ENCODING_WORDS.get(guessed_encoding(upload.path), ""),
+        "guessed_separator": shown.separator if not upload.separator else "",
+        "guessed_separator_words": SEPARATOR_WORDS.get(shown.separator, ""),
+        "duplicates": DUPLICATE_WORDS.items(),
+        "before": Import.objects.filter(workspace=upload.workspace, sha256=upload.sha256, undone_at=None).first(),
+    }
+    return context
