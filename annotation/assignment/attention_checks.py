@@ -17,6 +17,7 @@ from annotation.policies.policies import CONTROL, GOLD
 from annotation.policies.quality_checks import BEFORE_RATING
 from annotation.rules.degrading import Damage, TooShort, degrade
 from annotation.rules.marking import below, missed
+from core.db.created_rows import note_changed
 from core.db.prepared import EXAMPLE_ID, PreparedValues
 from core.errors import UserError
 from generation.models import Response
@@ -88,6 +89,7 @@ def mark_gold(
             told = _("Task %(task)s has already been given to a rater. Create another task for this response.")
             raise NotMarkable(told % {"task": task.key})
         Seat.objects.filter(task=task).delete()
+        note_changed(task, {"gold": task.gold})
         task.gold = {"purpose": purpose, "expected": dict(expected), "why": dict(why or {})}
         task.save(update_fields=["gold"])
 

@@ -4,7 +4,7 @@ Policies read here: "overlap" (slots per task, default 1), "order" ("spread": ev
 twice; "finish": all slots of a task together; "random", the default).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from random import Random
 
 from django.db import transaction
@@ -31,8 +31,8 @@ def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
                 yield random.getrandbits(62)
 
 
-def make_seats(study: Study) -> int:
-    """Create the slots that the study's tasks still lack, as free rows; return their number.
+def make_seats(study: Study, *, among: Collection[int] | None = None) -> int:
+    """Create the slots that the study's tasks, or those with these ids, still lack, as free rows; return their number.
 
     Dropped tasks (policy "dropped", their keys) get none. Keys come from the study's seed and each task's id, so that
     adding tasks never changes earlier draws.
@@ -44,6 +44,8 @@ def make_seats(study: Study) -> int:
         batch: list[Seat] = []
         tasks = Task.objects.filter(study=study, gold__isnull=True)
         tasks = tasks.exclude(key__in=policies.dropped)
+        if among is not None:
+            tasks = tasks.filter(pk__in=among)
         for task_id in tasks.order_by("pk").values_list("pk", flat=True):
             keys = _draw_keys(Random(f"{study.seed}:{task_id}"), policies.order, policies.overlap)
             batch.extend(

@@ -34,18 +34,23 @@ class TooFast(NoTaskLeft):
 
 @dataclass(frozen=True)
 class Progress:
-    """A rater's progress in a study. `submitted` counts every answer given, for any kind of task."""
+    """A rater's progress in a study. `submitted` counts every answer given, for any kind of task.
+
+    `timed` counts the answers whose seconds were measured, which `active_seconds` adds up.
+    """
 
     submitted: int
     skipped: int
     open: int
     active_seconds: float
+    timed: int = 0
 
 
 _PROGRESS: dict[str, Any] = {
     "submitted": Count("pk", filter=COUNTED),
     "skipped": Count("pk", filter=Q(status=Assignment.Status.SKIPPED)),
     "open": Count("pk", filter=Q(status=Assignment.Status.OPEN)),
+    "timed": Count("active_seconds", filter=GIVEN),
     "active_seconds": Coalesce(Sum("active_seconds", filter=GIVEN), 0.0),
 }
 

@@ -120,9 +120,10 @@ class Policies:
     """The policies of a study, with the defaults of those that it does not state.
 
     `hints` is "hidden", "shown" or "split"; texts are by language; `dropped` holds keys of tasks; `clusters` is
-    "items" for an imported table without instructions. `launching` is the number of tasks of a launch under way, and
-    `refused` says why the latest one failed. `stated` names the stored policies, `problems` says by name why one was
-    replaced by its default.
+    "items" for an imported table without instructions. `show_hours`: raters see their hours and pay while they rate;
+    `one_key`: the answer to a screen with one question is sent when it is chosen. `launching` is the number of tasks
+    of a launch under way, and `refused` says why the latest one failed. `stated` names the stored policies, `problems`
+    says by name why one was replaced by its default.
     """
 
     overlap: int = 1
@@ -138,6 +139,8 @@ class Policies:
     reading_pace: PaceRule = PaceRule()
     controls: int | None = None
     show_gold: bool = False
+    show_hours: bool = False
+    one_key: bool = True
     adjudicated_labels: bool = False
     consent: Mapping[str, str] = field(default_factory=dict)
     payment: Mapping[str, str] = field(default_factory=dict)
@@ -189,6 +192,8 @@ class Policies:
             reading_pace=PaceRule(*reader.numbers("reading_pace", asdict(PaceRule()), BAD_PACE, _is_pace).values()),
             controls=reader.count("controls"),
             show_gold=reader.flag("show_gold"),
+            show_hours=reader.flag("show_hours"),
+            one_key=reader.stored.get("one_key") is not False,
             adjudicated_labels=reader.flag("adjudicated_labels"),
             consent=reader.part("consent"),
             payment=reader.part("payment"),
@@ -321,11 +326,11 @@ def _is_pace(rule: Mapping[str, int]) -> bool:
 class Selection:
     """The responses that a lead chose to have rated, as primary keys; an empty tuple means all.
 
-    `instructions` of those with chosen responses are drawn, evenly over their categories, by the study's seed; 0 means all.
-    `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all", "baselines" or "even", of
-    which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges` (raters) on the
-    `reviewed` study; a study of checks that has `verdicts` asks only what they answer. It is not part of Policies because
-    it can be long and only the choice of tasks reads it.
+    Of the instructions with any of the `tags`, `instructions` with chosen responses are drawn, evenly over their categories,
+    by the study's seed; 0 means all. `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all",
+    "baselines" or "even", of which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges`
+    (raters) on the `reviewed` study; a study of checks that has `verdicts` asks only what they answer. It is not part of
+    Policies because it can be long and only the choice of tasks reads it.
     """
 
     categories: tuple[int, ...] = ()
@@ -338,6 +343,7 @@ class Selection:
     judges: tuple[int, ...] = ()
     verdicts: tuple[int, ...] = ()
     instructions: int = 0
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -354,7 +360,13 @@ class Selection:
             judges=_pks(chosen, "judges"),
             verdicts=_pks(chosen, "verdicts"),
             instructions=_count(chosen.get("instructions")) or 0,
+            tags=_texts(chosen, "tags"),
         )
+
+
+def _texts(chosen: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = chosen.get(name)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()
 
 
 def _pks(chosen: Mapping[str, Any], name: str) -> tuple[int, ...]:

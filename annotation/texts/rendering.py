@@ -27,8 +27,10 @@ from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from annotation.rules.quoting import TextMap
+from annotation.texts.notation import spelled_out
 from annotation.texts.rendered_files import kept, rendering_version
 from core.errors import UserError
+from generation.text_metrics.counts import word_count
 
 BLOCK_CHARACTERS = 1800
 LONGEST_FORMULA = 2000
@@ -148,9 +150,9 @@ class Heading:
 class RenderedText:
     """Safe HTML in ordered `blocks`, with the code points at which they begin in the text (`starts`).
 
-    `words` counts a CJK character as one word; `minutes` is the reading time. `plain` says that the text has too many
-    marks to be read as Markdown and is shown as written; `as_latex` is the number of formulas that are not typeset;
-    `unlisted` is the number of headings that the outline leaves out.
+    `words` counts as all other pages do, a CJK character as one; `minutes` is the reading time. `plain` says that the
+    text has too many marks to be read as Markdown and is shown as written; `as_latex` is the number of formulas that
+    are not typeset; `unlisted` is the number of headings that the outline leaves out.
     """
 
     blocks: tuple[SafeString, ...]
@@ -211,7 +213,7 @@ def _formula(tex: str, work: RenderingWork, *, block: bool) -> str:
         return shown
     work.take(cost)
     try:
-        return convert(tex, display="block" if block else "inline")
+        return convert(spelled_out(tex), display="block" if block else "inline")
     except (Exception, RecursionError):  # the converter can raise any exception on text from a model
         return shown
 
@@ -379,7 +381,8 @@ def count_words(text: str) -> tuple[int, int]:
 @cache
 def _folder() -> Path:
     """Return the folder of cached rendered texts."""
-    return Path(settings.DATA_DIR) / "rendered" / rendering_version(Path(__file__))
+    sources = (Path(__file__).with_name(f"{name}.py") for name in ("rendering", "notation"))
+    return Path(settings.DATA_DIR) / "rendered" / rendering_version(*sources)
 
 
 @lru_cache(maxsize=256)
@@ -411,7 +414,7 @@ def _rendered(text: str) -> RenderedText:
         blocks=tuple(blocks),
         starts=tuple(starts),
         outline=tuple(outline),
-        words=words + characters,
+        words=word_count(text),
         minutes=words / WORDS_A_MINUTE + characters / CJK_CHARACTERS_A_MINUTE,
         language=language_of(text),
         plain=plain,

@@ -17,6 +17,9 @@
   const kept = () => {
     try { return JSON.parse(localStorage.getItem(place(task().dataset.assignment))); } catch { return null; }
   };
+  const isWaiting = () => {
+    try { return Boolean(localStorage.getItem(`plumbline:outbox:${task().dataset.assignment}`)); } catch { return false; }
+  };
   const say = (what) => {
     const line = form()?.querySelector(".saved");
     if (line) line.textContent = line.dataset[what];
@@ -108,7 +111,7 @@
     if (!task()) return;
     placed = "";
     if (adopt(kept())) {
-      say("restored");
+      say(isWaiting() ? "away" : "restored");
       timer = setTimeout(send, SOON);
     }
     if (location.hash || window.scrollY > 10) return;

@@ -44,7 +44,23 @@
     box.hidden = !picked;
     if (picked) box.querySelector("q").textContent = short(words(picked));
   };
-  const fromRange = (range) => {
+  // A selection that ends within a word takes all of it; Chinese and Japanese are quoted by the character.
+  const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+  const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "word" }) : null;
+  const wordAt = (node, offset) => {
+    if (!segmenter || node.nodeType !== Node.TEXT_NODE) return null;
+    const found = segmenter.segment(node.data).containing(offset);
+    return found?.isWordLike && !UNSPACED.test(found.segment) ? found : null;
+  };
+  const snapped = (range) => {
+    const whole = range.cloneRange();
+    const [first, last] = [wordAt(range.startContainer, range.startOffset), wordAt(range.endContainer, range.endOffset - 1)];
+    if (first) whole.setStart(range.startContainer, first.index);
+    if (last) whole.setEnd(range.endContainer, last.index + last.segment.length);
+    return whole;
+  };
+  const fromRange = (selected) => {
+    const range = selected.collapsed ? selected : snapped(selected);
     const root = panes().map((pane) => pane.querySelector(".prose")).find((one) => one?.contains(range.startContainer));
     if (!root) return null;
     const end = root.contains(range.endContainer) ? [range.endContainer, range.endOffset] : [root, root.childNodes.length];

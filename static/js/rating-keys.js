@@ -19,7 +19,13 @@
     goTo(all[Math.min(all.length - 1, Math.max(0, all.indexOf(current()) + by))]);
   };
 
+  const task = () => document.getElementById("task");
+  const form = () => document.getElementById("answers");
+  const isSending = () => form().querySelector(".submit").disabled;
+  const goesOnAtOnce = () => "oneKey" in task().dataset;
+
   const choose = (shortcut) => {
+    if (isSending()) return false;
     const item = current();
     const wanted = CSS.escape(shortcut);
     const button = item?.querySelector(`input[data-shortcut="${wanted}"], input[data-letter="${wanted}"]`);
@@ -31,8 +37,9 @@
   // A verdict found unreasonable waits for its reason; all others go on to the next question.
   const chooseAndGoOn = (shortcut) => {
     const item = current();
-    if (choose(shortcut) && !document.activeElement?.matches(".why textarea")) step(1);
-    else if (item && document.activeElement?.matches(".why textarea")) setCurrent(item);
+    if (choose(shortcut) && !document.activeElement?.matches(".why textarea")) {
+      if (goesOnAtOnce()) form().requestSubmit(); else step(1);
+    } else if (item && document.activeElement?.matches(".why textarea")) setCurrent(item);
   };
   const digit = (key) => {
     const item = current();
@@ -42,7 +49,8 @@
     if (follows && choose(joined)) typed = { key: "", at: 0, item: null };
     else if (choose(key)) {
       typed = { key, at: now, item };
-      if (document.activeElement?.matches(".why textarea")) setCurrent(item);
+      if (goesOnAtOnce()) form().requestSubmit();
+      else if (document.activeElement?.matches(".why textarea")) setCurrent(item);
       else if (item.dataset.shape === "levels") step(1);
       else goTo(item);
     } else if (item?.dataset.shape === "number") {
@@ -56,15 +64,46 @@
     target.matches?.('textarea, select, input:not([type="radio"], [type="checkbox"], [type="button"])') ||
     target.isContentEditable;
 
+  // What a pointer chose is sent at once, too; on a phone the next question takes the place of the one answered.
+  let pointed = -Infinity;
+  const POINTED_WITHIN = 1_000;
+  document.addEventListener("pointerup", (event) => {
+    if (event.target.closest?.("#answers :is(.level, .not-applicable)")) pointed = event.timeStamp;
+  }, true);
+  document.addEventListener("change", (event) => {
+    const item = event.target.closest?.("#answers .item");
+    if (!item || event.target.type !== "radio" || !event.isTrusted || event.timeStamp - pointed > POINTED_WITHIN) return;
+    pointed = -Infinity;
+    setCurrent(item);
+    if (document.activeElement?.matches(".why textarea")) return;
+    if (goesOnAtOnce()) form().requestSubmit();
+    else if (matchMedia("(max-width: 56rem)").matches && !document.querySelector("#rail.is-open")) {
+      setCurrent(items().find((other) => !other.querySelector("input:checked")) || item);
+    }
+  });
+
+  // A control that the keyboard reached keeps the keys that it needs itself; what a pointer pressed does not.
+  let tabbed = false;
+  document.addEventListener("keydown", (event) => { if (event.key === "Tab") tabbed = true; }, true);
+  document.addEventListener("pointerdown", () => { tabbed = false; }, true);
+  const needs = (event, kinds) => tabbed && event.target.matches?.(kinds);
+  const inHand = () => {
+    const { pane, source } = task().dataset;
+    const own = document.querySelector(source ? ".is-beside .instruction" : `.pane[data-pane="${pane}"]`);
+    return own && getComputedStyle(own).overflowY === "auto" ? own : document.scrollingElement;
+  };
   const read = (event) => {
-    // In the rail these keys would do nothing for the text: they turn its pages as everywhere else.
-    if (!event.target.matches?.(".item")) return false;
-    const page = window.innerHeight * 0.85;
-    const way = { " ": event.shiftKey ? -page : page, PageDown: page, PageUp: -page, ArrowDown: 60, ArrowUp: -60 }[event.key];
+    if (event.key === " " && needs(event, "button, summary, input")) return false;
+    if (/^Arrow/.test(event.key) && needs(event, "input")) return false;
+    const own = event.target.closest?.(".instruction [tabindex]");
+    const text = own && own.scrollHeight > own.clientHeight ? own : inHand();
+    const page = text.clientHeight * 0.85;
+    const way = {
+      " ": event.shiftKey ? -page : page, PageDown: page, PageUp: -page, ArrowDown: 60, ArrowUp: -60,
+      Home: -text.scrollHeight, End: text.scrollHeight,
+    }[event.key];
     if (way === undefined) return false;
-    const { pane: letter } = document.getElementById("task").dataset;
-    const pane = document.querySelector(`.is-pair .pane[data-pane="${letter}"]`);
-    (pane && getComputedStyle(pane).overflowY === "auto" ? pane : window).scrollBy({ top: way, behavior: "auto" });
+    text.scrollBy({ top: way, behavior: "instant" });
     return true;
   };
 
@@ -75,6 +114,7 @@
     help: () => document.getElementById("keys").showModal(),
     guideline: () => document.querySelector("[data-guideline]")?.click(),
     undo: () => document.querySelector("[data-previous]")?.click(),
+    current: () => document.querySelector("[data-current]")?.click(),
     skip: () => {
       const menu = document.querySelector("details.skip");
       if (!menu) return;
@@ -130,20 +170,20 @@
   document.addEventListener("keydown", (event) => { if (asked && !event.isComposing) rebind(event); }, true);
 
   const act = (event) => {
-    if (/^[0-9]$/.test(event.key)) return digit(event.key);
+    if (/^[0-9]$/.test(event.key)) return event.repeat || digit(event.key);
     const button = buttons().find((one) => keyOf(one) === event.key);
     if (!button) return read(event);
+    if (event.repeat && CHOOSES[button.dataset.action]) return true;
     perform(button.dataset.action);
     return true;
   };
 
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.keyCode === 229 || event.defaultPrevented) return;
-    const form = document.getElementById("answers");
-    if (!form || document.querySelector("dialog[open]")) return;
+    if (!form() || document.querySelector("dialog[open]")) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      form.requestSubmit();
+      if (!event.repeat) form().requestSubmit();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -151,7 +191,13 @@
       if (event.key === "Escape") current()?.focus();
       return;
     }
-    if (event.target.closest?.("details.menu[open]") || event.target.closest?.("summary") && /^[ ]$/.test(event.key)) return;
+    if (event.target.closest?.("details.menu[open]")) return;
+    if (event.key === "Enter") {
+      if (needs(event, "a, button, summary")) return;
+      event.preventDefault();
+      if (!event.repeat) form().requestSubmit();
+      return;
+    }
     if (act(event)) event.preventDefault();
   });
 

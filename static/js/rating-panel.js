@@ -15,6 +15,7 @@
     const bar = document.querySelector("#answers .answered");
     if (!bar) return;
     bar.value = done.length;
+    document.getElementById("rail").classList.toggle("is-complete", done.length === all.length);
     document.querySelector("#answers [data-answered]").textContent = String(done.length);
   };
 

@@ -13,6 +13,13 @@
       button.setAttribute("aria-pressed", String(button.dataset.showPane === letter));
     }
   };
+  // The text that the reading keys move: a response, or a long source beside it.
+  const takeInHand = (place) => {
+    const text = place.closest?.(".pane, .instruction");
+    if (!text || !task()) return;
+    task().dataset.source = text.matches(".is-beside .instruction") ? "1" : "";
+    if (text.matches(".pane") && text.dataset.pane !== task().dataset.pane) show(text.dataset.pane);
+  };
   // On a phone one response is shown at a time, each where it was left.
   const left = {};
   const turnTo = (letter, { restore = true } = {}) => {
@@ -99,6 +106,7 @@
     const place = range.startContainer.parentElement;
     const pane = place.closest(".pane");
     if (!pane.offsetParent) turnTo(pane.dataset.pane, { restore: false });
+    else takeInHand(place);
     place.scrollIntoView({ block: "center", behavior: "instant" });
     mark("found-now", [range]);
     if (!window.CSS?.highlights) getSelection().setBaseAndExtent(range.startContainer, range.startOffset, range.endContainer, range.endOffset);
@@ -132,12 +140,9 @@
     if (event.target.closest("[data-find-open]")) open();
     if (event.target.closest("[data-find-close]")) close();
   });
-  // A pointer that moves takes the pane in hand; text that scrolls under a resting one does not.
-  document.addEventListener("pointermove", (event) => {
-    const pane = event.target.closest?.(".pane");
-    if (pane && pane.dataset.pane !== task()?.dataset.pane && inView().length > 1) show(pane.dataset.pane);
-  }, { passive: true });
-  document.addEventListener("focusin", (event) => { const pane = event.target.closest?.(".pane"); if (pane) show(pane.dataset.pane); });
+  // A pointer that moves takes the text in hand; text that scrolls under a resting one does not.
+  document.addEventListener("pointermove", ({ target }) => { if (inView().length > 1 || task()?.matches(".is-beside")) takeInHand(target); }, { passive: true });
+  document.addEventListener("focusin", ({ target }) => takeInHand(target));
   document.addEventListener("plumbline:task", () => { hits = []; for (const letter in left) delete left[letter]; });
   document.addEventListener("plumbline:do", ({ detail: action }) => {
     if (action === "section_next") step(1);

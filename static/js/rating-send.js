@@ -9,6 +9,7 @@
   const FORGET_AFTER = 30 * 86_400_000;
   const AWAY = [408, 429, 502, 503, 504];
   const HOLD_AFTER = 12_000;
+  const UNDO_FOR = 5_000;
   const task = () => document.getElementById("task");
   const answers = () => document.getElementById("answers");
   const current = () => task()?.dataset.assignment;
@@ -23,6 +24,7 @@
   let held = null;
   let holding = null;
   let path = location.pathname;
+  let onTheWay = null;
 
   // What waits for the network: one entry a task, the latest answer to it.
   const BOX = "plumbline:outbox:";
@@ -94,6 +96,25 @@
   const isAway = (reply) => !reply || AWAY.includes(reply.status);
   const isStranger = (reply) => [401, 403].includes(reply.status) || (reply.redirected && reply.url.includes("sign-in"));
 
+  // For a moment after an answer that was sent when it was chosen, the next page offers the way back to it.
+  const SENT = "plumbline:sent";
+  let undoing = 0;
+  const offerUndo = () => {
+    clearTimeout(undoing);
+    const link = answers()?.querySelector("[data-undo]");
+    let sent = null;
+    try { sent = JSON.parse(sessionStorage.getItem(SENT)); } catch { /* nothing was kept */ }
+    const left = (sent?.until ?? 0) - Date.now();
+    const isOffered = Boolean(link) && left > 0 && link.getAttribute("href").includes(`/${sent.id}/`);
+    link?.classList.toggle("is-offered", isOffered);
+    const line = answers()?.querySelector(".saved");
+    if (isOffered) { say("sent"); undoing = setTimeout(offerUndo, left); }
+    else if (line?.textContent === line?.dataset.sent) line.textContent = "";
+  };
+  const noteSent = (id) => {
+    try { sessionStorage.setItem(SENT, JSON.stringify({ id, until: Date.now() + UNDO_FOR })); } catch { /* no offer */ }
+  };
+
   const put = (html, { push = true } = {}) => {
     const made = document.createElement("template");
     made.innerHTML = html;
@@ -105,6 +126,7 @@
     window.scrollTo({ top: 0, behavior: "instant" });
     announce("task");
     document.getElementById("reading").focus({ preventScroll: true });
+    offerUndo();
     hold(HOLD_AFTER);
     showWaiting();
   };
@@ -133,10 +155,11 @@
     tabs?.postMessage(detail.assignment);
     showWaiting();
   };
-  const take = (reply, html) => {
+  const take = (reply, html, own = true) => {
     const told = reply.headers.get("HX-Trigger");
     const detail = told ? JSON.parse(told)["plumbline:stored"] : null;
     if (detail) stored(detail);
+    if (detail && own && "oneKey" in task().dataset) noteSent(detail.assignment);
     const address = reply.headers.get("HX-Redirect") || (reply.redirected && reply.url);
     if (address) location.assign(address);
     else if (detail?.next && held?.id === detail.next) put(held.html);
@@ -164,9 +187,11 @@
     if (current() !== of) { busy = false; button.disabled = false; return; }
     const body = new URLSearchParams(new FormData(form));
     if (held) body.set("held", held.id);
+    const own = form === answers();
+    onTheWay = own ? body : null;
     try {
       const { reply, html } = await post(form.action, body, { "HX-Request": "true" });
-      const own = form === answers();
+      onTheWay = null;
       if (isAway(reply)) {
         if (own) wait(body, reply);
         else say("trouble");
@@ -174,13 +199,23 @@
         answered();
         // The page of the task says how to come back; the answer is sent from there.
         if (isStranger(reply) && own && keepCurrent(body)) location.assign(task().dataset.url);
-        else take(reply, html);
+        else take(reply, html, own);
       }
     } finally {
+      onTheWay = null;
       busy = false;
       button.disabled = false;
     }
   };
+  // A page that is closed while its answer is on the way sends it again, and keeps it until a later page knows it stored.
+  window.addEventListener("pagehide", () => {
+    if (!onTheWay) return;
+    keepCurrent(onTheWay);
+    const again = new URLSearchParams(onTheWay);
+    again.delete("held");
+    again.set("alone", "1");
+    navigator.sendBeacon?.(task().dataset.url, again);
+  });
 
   // An answer waiting is sent by itself; that of the task on the screen as if it were submitted now.
   let flushing = null;
@@ -213,13 +248,13 @@
 
   document.addEventListener("submit", (event) => {
     if (event.defaultPrevented || !task()?.contains(event.target) || event.target.method !== "post") return;
-    if (event.target.matches(".elsewhere")) return;
+    if (event.target.matches(".elsewhere, #to-current")) return;
     event.preventDefault();
     send(event.target);
   });
   // Without a network the task before this one cannot be had; the page stays, with what is entered.
   document.addEventListener("click", (event) => {
-    if (navigator.onLine || !event.target.closest?.("[data-previous]")) return;
+    if (navigator.onLine || !event.target.closest?.("[data-previous], [data-undo]")) return;
     event.preventDefault();
     say("kept");
   });
@@ -234,5 +269,6 @@
   for (const entry of waiting()) if (entry.at < Date.now() - FORGET_AFTER) forget(entry.id);
   showWaiting();
   flush();
+  offerUndo();
   hold(HOLD_AFTER);
 })();

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from annotation.answers import recording
-from annotation.answers.recording import AnswerRefused, NotOpen, Outcome, drafts_of
+from annotation.answers.recording import AnswerRefused, NotOpen, Outcome, TaskRemoved, drafts_of
 from annotation.assignment.leases import GIVEN
 from annotation.assignment.next_task import StudyNotOpen, next_assignment
 from annotation.assignment.rater_progress import NoTaskLeft, TooFast, progress_of
@@ -56,8 +56,8 @@ def rate(request: HttpRequest, assignment_id: str) -> HttpResponse:
         return redirect("annotation:done", assignment.task.study)
     if assignment.status == Assignment.Status.OPEN:
         keep_seat(assignment)
-    submitted = progress_of(assignment.rater).submitted
-    return page_so_far(request, assignment, submitted=submitted, previous=_previous(assignment))
+    progress = progress_of(assignment.rater)
+    return page_so_far(request, assignment, progress=progress, previous=_previous(assignment))
 
 
 def _previous(assignment: Assignment) -> str:
@@ -82,6 +82,8 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
                 criteria=screen.criteria,
                 note=form.cleaned_data["note"],
             )
+        except TaskRemoved as removed:
+            return _removed(request, assignment, removed)
         except NotOpen:
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id, "refused": True})
@@ -95,8 +97,7 @@ def _answer(request: HttpRequest, assignment: Assignment) -> HttpResponse:
             if "alone" in request.POST:
                 return JsonResponse({"stored": assignment.public_id})
             return _show_held(request, assignment, outcome) or _advance(request, assignment, outcome)
-    submitted = progress_of(assignment.rater).submitted
-    return screen_page(request, assignment, screen, form, submitted=submitted, status=422)
+    return screen_page(request, assignment, screen, form, progress=progress_of(assignment.rater), status=422)
 
 
 @rater_page
@@ -112,10 +113,21 @@ def skip_task(request: HttpRequest, assignment_id: str) -> HttpResponse:
         recording.skip(
             assignment=assignment, reason=form.cleaned_data["reason"], clock=timezone.now, timing=form.timing()
         )
+    except TaskRemoved as removed:
+        return _removed(request, assignment, removed)
     except NotOpen:
         messages.info(request, _("You have already answered that task. You can change your answer instead."))
         return redirect("annotation:rate", assignment.public_id)
     return _show_held(request, assignment, None) or _advance(request, assignment, None)
+
+
+def _removed(request: HttpRequest, assignment: Assignment, removed: TaskRemoved) -> HttpResponse:
+    """Tell the rater that the task is gone, on their page of the study or, where that is gone as well, at home."""
+    messages.warning(request, str(removed))
+    if "alone" in request.POST:
+        return JsonResponse({"stored": assignment.public_id, "refused": True})
+    study = Study.objects.filter(pk=assignment.task.study.pk).first()
+    return _go(request, reverse("annotation:done", args=[study]) if study else reverse("home"))
 
 
 def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | None) -> HttpResponse:
@@ -141,15 +153,16 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
     draft = drafts_of(following).first() if progress.open else None
     form = form_for(screen, initial=draft.answers) if draft else None
     previous = assignment.public_id if outcome is not None else ""
-    response = screen_page(
-        request, following, screen, form, submitted=progress.submitted, draft=draft, previous=previous
-    )
+    response = screen_page(request, following, screen, form, progress=progress, draft=draft, previous=previous)
     return _confirmed(response, assignment)
 
 
 def _leave(request: HttpRequest, study: Study) -> HttpResponse:
     """To the rater's own page of the study."""
-    address = reverse("annotation:done", args=[study])
+    return _go(request, reverse("annotation:done", args=[study]))
+
+
+def _go(request: HttpRequest, address: str) -> HttpResponse:
     return HttpResponseClientRedirect(address) if getattr(request, "htmx", False) else redirect(address)
 
 

@@ -25,7 +25,19 @@ ACCOUNT_NAME = re.compile(r"[\w.@+-]{1,150}")
 DOES_NOT_APPLY = "n/a"
 MOST_STEPS_AS_BUTTONS = 21
 MOST_STARS = 6
+MOST_DIGITS = 9
 STAR, NO_STAR = "★", "☆"
+ACTIONS = {
+    "y": "yes",
+    "n": "no",
+    "a": "left",
+    "b": "right",
+    "A": "far_left",
+    "B": "far_right",
+    "t": "tie",
+    "d": "both_bad",
+}
+"""What each letter does, as the page's list of keys names it."""
 SKIP_REASONS = [
     ("cannot-judge", gettext_lazy("I cannot judge this subject")),
     ("broken", gettext_lazy("The text is broken or missing")),
@@ -47,8 +59,8 @@ class Criteria(tuple[Criterion, ...]):
 class Choice:
     """One button of a scale; `shortcut` is the key that chooses it, or ''.
 
-    `letter` is a second key: a, b, t or d for comparisons, and y and n at the two ends of a scale. `stars` are drawn
-    before the label and `empty` stars after them.
+    `letter` is a second key: a, b, t or d for comparisons, and y and n at the two ends of a scale; `by_letter` says that
+    every choice of the question has one. `stars` are drawn before the label and `empty` stars after them.
     """
 
     value: str
@@ -59,6 +71,17 @@ class Choice:
     letter: str = ""
     stars: str = ""
     empty: str = ""
+    by_letter: bool = False
+
+    @property
+    def key_shown(self) -> str:
+        """The key that the button names: the letter where it says what it means, else the digit."""
+        return self.letter if self.by_letter else self.shortcut
+
+    @property
+    def action(self) -> str:
+        """The name under which the page keeps a key that its user may change; '' for a digit."""
+        return ACTIONS.get(self.key_shown, "")
 
 
 @dataclass(frozen=True)
@@ -129,6 +152,14 @@ def _anchor(criterion: Criterion, value: float) -> str:
         if float(anchor["from"]) <= value <= float(anchor["to"]):
             return localized(anchor.get("description", {}))
     return ""
+
+
+def is_chosen_by_one_key(criterion: Criterion) -> bool:
+    """Whether one key chooses each answer of the criterion: few levels, or steps that are single digits."""
+    if criterion.levels:
+        return len(criterion.levels) <= MOST_DIGITS
+    steps = _steps(criterion)
+    return steps is not None and all(len(number_text(step)) == 1 for step in steps)
 
 
 class SecondsField(forms.Field):
@@ -272,6 +303,9 @@ class AnswerForm(TimedForm):
         if criterion.levels:
             shape = "levels"
             offered = [self._choice(criterion, index, current) for index in range(len(criterion.levels))]
+            letters = [choice.letter for choice in offered]
+            if all(letters) and len(set(letters)) == len(letters):
+                offered = [replace(choice, by_letter=True) for choice in offered]
         elif steps is not None:
             shape = "steps"
             offered = [
@@ -314,7 +348,7 @@ class AnswerForm(TimedForm):
             key,
             localized(level.get("label", {})) or key,
             localized(level.get("description", {})),
-            str(index + 1) if index < 9 else "",
+            str(index + 1) if index < MOST_DIGITS else "",
             checked=current == key,
             letter=_letter(criterion, key, value, paired=self.shown.paired),
             stars=stars,

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import conditional_escape
@@ -19,11 +18,10 @@ from django.utils.translation import get_language
 
 from annotation.texts.rendering import RenderedText
 from annotation.web.rating.forms import SkipForm
+from annotation.web.rating.response_panes import LONG_INSTRUCTION
 
 TEMPLATE = "annotation/rate.html#task"
 MOST_KEPT = 256
-LONG_INSTRUCTION = 200
-"""Words from which on the page of an instruction offers a link to skip it."""
 _MARK = f"mark{secrets.token_hex(8)}"
 _MARKED = re.compile(_MARK + r"-(\w+)-")
 
@@ -40,8 +38,9 @@ class Frame:
     panes: tuple[tuple[str, str], ...]
     near_duplicates: bool
     headed: str
+    single: bool
+    one_key: bool
     questions: int
-    quota: Any
     has_previous: bool
     instruction: RenderedText
     instruction_name: str
@@ -74,16 +73,20 @@ def _pieces(frame: Frame, _language: str) -> tuple[str, ...]:
             name=name, workspace=SimpleNamespace(slug=workspace), slug=slug, kind=kind, guideline_id=guideline
         ),
         "screen": SimpleNamespace(
-            layout=frame.layout, panes=panes, near_duplicates=frame.near_duplicates, headed=frame.headed
+            layout=frame.layout,
+            panes=panes,
+            near_duplicates=frame.near_duplicates,
+            headed=frame.headed,
+            single=frame.single,
+            one_key=frame.one_key,
         ),
         "questions": range(frame.questions),
-        "quota": frame.quota,
         "previous": _mark("previous") if frame.has_previous else "",
         "instruction": frame.instruction,
         "earlier": frame.earlier,
         "hint": frame.hint,
         "skip_form": SkipForm(),
-    } | {mark: _mark(mark) for mark in ("submitted", "panes", "rail", "csrf_token")}
+    } | {mark: _mark(mark) for mark in ("place", "hours", "panes", "rail", "csrf_token")}
     return tuple(_MARKED.split(render_to_string(TEMPLATE, context)))
 
 

@@ -3,6 +3,8 @@
 Drafts and reading positions, heartbeats, the next task, and the differences of two near-duplicates.
 """
 
+from dataclasses import replace
+
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -58,8 +60,9 @@ def hold(request: HttpRequest, assignment_id: str) -> HttpResponse:
     held = hold_next(assignment, clock=timezone.now, conditions=conditions)
     if held is None:
         return HttpResponse(status=204)
-    submitted = progress_of(assignment.rater).submitted + 1
-    return page_so_far(request, held, submitted=submitted, previous=assignment.public_id)
+    now = progress_of(assignment.rater)
+    progress = replace(now, submitted=now.submitted + 1)
+    return page_so_far(request, held, progress=progress, previous=assignment.public_id)
 
 
 @rater_page

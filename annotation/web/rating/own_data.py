@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.models import Event, User
 from annotation.models import Rater
 from annotation.privacy.erasure import NotErased, erase_account, erase_rater, what_account_loses
-from annotation.privacy.own_data import data_of, raters_of
+from annotation.privacy.own_data import data_of, own_data_of, raters_of
 from annotation.recruitment.participation import end_sessions, rater_known, rater_page, study_to_rate
 from annotation.studies.nouns import in_words
 
@@ -34,9 +34,7 @@ def _file(data: dict[str, Any], name: str) -> HttpResponse:
 @require_safe
 def account_data(request: HttpRequest) -> HttpResponse:
     """Everything that the account and its raters gave."""
-    user = cast(User, request.user)
-    Event.objects.create(actor=user, verb="export_own_data", object_type="accounts.User", object_id=user.public_id)
-    return _file(data_of(user, raters_of(user)), "plumbline-my-data")
+    return _file(own_data_of(cast(User, request.user)), "plumbline-my-data")
 
 
 @rater_page

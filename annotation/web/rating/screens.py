@@ -15,7 +15,7 @@ from annotation.rules.alignment import TooDifferent, align_sections, is_near_dup
 from annotation.rules.canonical import compares, mirrored_level
 from annotation.rules.self_naming import mask_self_naming
 from annotation.texts.rendering import Heading, RenderedText, render_text
-from annotation.web.rating.forms import Criteria, Shown, Verdict, level_chosen
+from annotation.web.rating.forms import Criteria, Shown, Verdict, is_chosen_by_one_key, level_chosen
 from core.db.prepared import EXAMPLE_ID, Prepared
 from core.messages.localized import localized
 from core.messages.message import stored_text
@@ -51,6 +51,8 @@ class Pane:
 class Screen:
     """A task as its rater sees it; `part` names the sub-task if only this part of a longer response is shown.
 
+    `single`: it asks one question and no reason; `one_key`: the answer to that question is sent when it is chosen.
+
     Properties that only the page needs are computed when the page asks for them.
     """
 
@@ -59,6 +61,8 @@ class Screen:
     shown: Shown
     headed: str = field(default="")
     part: str = field(default="")
+    single: bool = False
+    one_key: bool = False
 
     @cached_property
     def panes(self) -> tuple[Pane, ...]:
@@ -186,10 +190,13 @@ def screen_of(assignment: Assignment) -> Screen:
         texts=texts,
         begins=part.start or 0,
     )
+    single = len(criteria) == 1 and not reviewed and is_chosen_by_one_key(criteria[0])
     return Screen(
         layout="pair" if len(texts) == 2 else "single",
         criteria=criteria,
         shown=shown,
         headed=_("Review") if reviewed else "",
         part=f"{task.part.get('mark', '')} {task.part.get('number', '')}".strip() if task.part else "",
+        single=single,
+        one_key=single and Policies.of(task.study).one_key,
     )

@@ -1,5 +1,6 @@
 """The rating page of one task. Nothing that is sent here names a model, another rater or a judge."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,15 +13,18 @@ from django_htmx.http import push_url
 
 from annotation.answers.recording import drafts_of, late_scores
 from annotation.assignment.next_task import assignment_of_user, to_show
+from annotation.assignment.rater_progress import Progress
 from annotation.assignment.rater_status import late_note
 from annotation.assignment.slots import needs_no_seat
+from annotation.assignment.time_left import hours_words, own_pace, place_words, reading_seconds, words_a_task
 from annotation.models import Assignment, Draft, Rater, Score, Study, latest_scores
 from annotation.policies.hints import CONDITION as HINT, hint_conditions
 from annotation.policies.policies import Policies
 from annotation.recruitment.participants import is_of_earlier_submission
 from annotation.recruitment.participation import is_mine
 from annotation.texts.rendering import RenderedText, render_text
-from annotation.web.rating.forms import AnswerForm, SkipForm, entered
+from annotation.web.rating.feedback import worked_seconds
+from annotation.web.rating.forms import ENTERED, AnswerForm, SkipForm, entered
 from annotation.web.rating.fresh_tasks import Frame, framed, render_fresh
 from annotation.web.rating.question_panel import render_blank, render_questions
 from annotation.web.rating.response_panes import render_panes
@@ -56,6 +60,18 @@ def _earlier_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
     return [(str(turn.get("role", "")), render_text(str(turn.get("content", "")))) for turn in turns[:-1]]
 
 
+def _place(assignment: Assignment, screen: Screen, progress: Progress) -> dict[str, str]:
+    """Return how far the rater is and, where the study shows them, their hours and pay; at most two queries."""
+    study = assignment.task.study
+    policies = Policies.of(study)
+    seconds = own_pace(progress)
+    if seconds is None and policies.quota is not None and progress.submitted < policies.quota:
+        words = words_a_task(study) + render_text(assignment.task.response_a.instruction.text).words
+        seconds = reading_seconds(words, len(screen.criteria))
+    worked = worked_seconds(assignment.rater) if policies.show_hours and assignment.pk else 0.0
+    return {"place": place_words(progress, policies.quota, seconds or 0.0), "hours": hours_words(study, worked)}
+
+
 def form_for(screen: Screen, data: Any = None, initial: dict[str, str] | None = None) -> AnswerForm:
     return AnswerForm(screen.criteria, data, shown=screen.shown, initial=initial)
 
@@ -65,7 +81,7 @@ def screen_context(
     screen: Screen,
     form: AnswerForm,
     *,
-    submitted: int,
+    progress: Progress,
     draft: Draft | None = None,
     previous: str = "",
 ) -> dict[str, Any]:
@@ -81,13 +97,12 @@ def screen_context(
         "instruction": render_text(instruction.text),
         "hint": render_text(instruction.hint) if assignment.conditions.get(HINT) and instruction.hint else None,
         "screen": screen,
-        "panes": render_panes(screen, draft),
+        "panes": render_panes(screen, draft, instruction_words=render_text(instruction.text).words),
         "form": form,
         "questions": questions,
         "rail": render_questions(questions, starred=screen.shown.starred),
         "skip_form": SkipForm(),
-        "submitted": submitted,
-        "quota": Policies.of(study).quota,
+        **_place(assignment, screen, progress),
         "recorded": assignment.status != Assignment.Status.OPEN,
         "late": _is_late(assignment),
         "uncounted": late_note(assignment.rater, study) if assignment.pk else "",
@@ -97,7 +112,7 @@ def screen_context(
 
 
 def fresh_task(
-    request: HttpRequest, assignment: Assignment, screen: Screen, *, submitted: int, previous: str
+    request: HttpRequest, assignment: Assignment, screen: Screen, *, progress: Progress, previous: str
 ) -> SafeString:
     """Return the part of the rating page that HTMX requests, for an open task without entries."""
     task, study = assignment.task, assignment.task.study
@@ -114,8 +129,9 @@ def fresh_task(
         panes=screen.pane_names,
         near_duplicates=screen.near_duplicates,
         headed=screen.headed,
+        single=screen.single,
+        one_key=screen.one_key,
         questions=len(screen.criteria),
-        quota=Policies.of(study).quota,
         has_previous=bool(previous),
         instruction=shown["instruction"],
         instruction_name="" if shown["instruction"].blocks else instruction.external_id,
@@ -128,9 +144,9 @@ def fresh_task(
         values
         | {
             "assignment": assignment.public_id,
-            "submitted": str(submitted),
+            **_place(assignment, screen, progress),
             "previous": previous,
-            "panes": render_panes(screen),
+            "panes": render_panes(screen, instruction_words=texts["instruction"].words),
             "rail": render_blank(screen.criteria, screen.shown),
             "csrf_token": get_token(request),
         },
@@ -148,7 +164,7 @@ def screen_page(
     screen: Screen,
     form: AnswerForm | None,
     *,
-    submitted: int,
+    progress: Progress,
     draft: Draft | None = None,
     previous: str = "",
     status: int = 200,
@@ -156,20 +172,28 @@ def screen_page(
     """Return the rating page, or only its task for HTMX, which also pushes the task's URL; no form means no entries."""
     if not getattr(request, "htmx", False):
         form = form or form_for(screen)
-        context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
+        context = screen_context(assignment, screen, form, progress=progress, draft=draft, previous=previous)
         return render(request, "annotation/rate.html", context, status=status)
     plain = assignment.status == Assignment.Status.OPEN and not _is_late(assignment)
     if form is None and plain and not late_note(assignment.rater, assignment.task.study):
-        page = fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+        page = fresh_task(request, assignment, screen, progress=progress, previous=previous)
         response = HttpResponse(page)
     else:
         form = form or form_for(screen)
-        context = screen_context(assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
+        context = screen_context(assignment, screen, form, progress=progress, draft=draft, previous=previous)
         response = render(request, "annotation/rate.html#task", context, status=status)
     return push_url(response, reverse("annotation:rate", args=[assignment.public_id]))
 
 
-def page_so_far(request: HttpRequest, assignment: Assignment, *, submitted: int, previous: str = "") -> HttpResponse:
+def _says_the_same(draft: Draft, recorded: Mapping[str, str]) -> bool:
+    """Return whether a draft holds nothing but the recorded answer, as one that arrived after it does."""
+    written = {name: value for name, value in draft.answers.items() if value and name.startswith(ENTERED)}
+    return written == dict(recorded) and not draft.answers.get("note")
+
+
+def page_so_far(
+    request: HttpRequest, assignment: Assignment, *, progress: Progress, previous: str = ""
+) -> HttpResponse:
     """Return the page of the task with what has been entered or recorded so far."""
     screen = screen_of(assignment)
     draft = drafts_of(assignment).first()
@@ -177,6 +201,8 @@ def page_so_far(request: HttpRequest, assignment: Assignment, *, submitted: int,
     if assignment.status != Assignment.Status.OPEN:
         scores = latest_scores(Score.objects.filter(assignment=assignment))
         initial = entered(screen.criteria, scores | late_scores(assignment), screen.shown)
+    if draft and initial and _says_the_same(draft, initial):
+        draft = None
     initial |= draft.answers if draft else {}
     form = form_for(screen, initial=initial) if draft or initial else None
-    return screen_page(request, assignment, screen, form, submitted=submitted, draft=draft, previous=previous)
+    return screen_page(request, assignment, screen, form, progress=progress, draft=draft, previous=previous)

@@ -1,14 +1,10 @@
 """Requests that arrive at once: no error, one open task and at most one held, every answer once."""
 
-import sqlite3
 import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -29,52 +25,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 GOOD = {"c-item0": "2", "c-item1": "2", "c-item2": "2", "c-overall": "5", "active": "9", "idle": "1"}
 HTMX = {"HX-Request": "true"}
 AT_ONCE = 20
-
-
-@contextmanager
-def many_connections(folder):
-    """Threads of their own connections: on SQLite to a file, since the tests' database is in memory."""
-    if connection.vendor != "sqlite":
-        yield
-        return
-    path = folder / "parallel.sqlite3"
-    connection.ensure_connection()
-    with closing(sqlite3.connect(path)) as file:
-        connection.connection.backup(file)
-    known = connections.databases["default"]
-    connections.databases["default"] = {**known, "NAME": str(path)}
-    try:
-        yield
-    finally:
-        connections.databases["default"] = known
-
-
-@pytest.fixture
-def at_once(tmp_path):
-    """Runs calls at the same moment, each in a thread; what they returned. A call that raises fails the test.
-
-    From the first call on, what is stored is read and written in such calls only.
-    """
-    with ExitStack() as stack:
-
-        def run(*calls):
-            if not run.begun:
-                stack.enter_context(many_connections(tmp_path))
-                run.begun = True
-            gate = threading.Barrier(len(calls))
-
-            def one(call):
-                try:
-                    gate.wait(30)
-                    return call()
-                finally:
-                    connections.close_all()
-
-            with ThreadPoolExecutor(len(calls)) as pool:
-                return list(pool.map(one, calls))
-
-        run.begun = False
-        yield run
 
 
 @pytest.fixture
