@@ -6,14 +6,15 @@ the study closed, are kept but do not count: a first answer as surplus, a change
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
@@ -91,6 +92,29 @@ class AnswerRefused(UserError):
 
 class NotOpen(UserError):
     """The assignment was skipped or closed, so it no longer accepts an answer, a draft or a skip."""
+
+
+class TaskRemoved(NotOpen):
+    """The task, or the answer that was to be changed, was removed while the answer was on its way."""
+
+
+@contextmanager
+def refused_where_removed(there: QuerySet[Any], criteria: Iterable[Criterion] = ()) -> Iterator[None]:
+    """Where the block fails, raise TaskRemoved if `there` finds no row any more, AnswerRefused if a criterion is gone."""
+    try:
+        yield
+    except (DatabaseError, ObjectDoesNotExist) as error:
+        if isinstance(error, OperationalError) or connection.needs_rollback:
+            raise
+        if not there.exists():
+            message = _("This task has been removed from the study, so your answer was not stored.")
+            raise TaskRemoved(message) from error
+        criteria = list(criteria)
+        left = set(Criterion.objects.filter(pk__in=[one.pk for one in criteria]).values_list("pk", flat=True))
+        if gone := [one.key for one in criteria if one.pk not in left]:
+            problem = _("This question has been removed meanwhile. Reload the page and answer again.")
+            raise AnswerRefused(dict.fromkeys(gone, problem)) from error
+        raise
 
 
 def drafts_of(assignment: Assignment) -> QuerySet[Draft]:
@@ -354,17 +378,31 @@ def record_answer(
     The first answer takes the assignment's slot; an answer whose lease has expired and whose task is full is kept as
     surplus. A different later answer is a revision; the same answer changes nothing. Answers from a stopped rater,
     or from anybody after the study has closed, are kept but do not count (LATE).
-    Raises AnswerRefused, and NotOpen where the task was skipped.
+    Raises AnswerRefused, and NotOpen where the task was skipped, or has been removed (TaskRemoved).
     """
-    if criteria is None:
-        criteria = assignment.task.answer_rubric.criteria.all()
-    by_key = {criterion.key: criterion for criterion in criteria}
+    there = Assignment.objects.filter(pk=assignment.pk)
+    with refused_where_removed(there):
+        if criteria is None:
+            criteria = assignment.task.answer_rubric.criteria.all()
+        by_key = {criterion.key: criterion for criterion in criteria}
     problems = problems_with(by_key.values(), answers)
     if problems:
         raise AnswerRefused(problems)
+    with refused_where_removed(there, by_key.values()):
+        return _record(assignment, by_key, answers, clock, timing or Timing(), note)
+
+
+def _record(
+    assignment: Assignment,
+    by_key: Mapping[str, Criterion],
+    answers: Mapping[str, Answer],
+    clock: Clock,
+    timing: Timing,
+    note: str,
+) -> Outcome:
     outcome = None
     if assignment.status == Assignment.Status.OPEN:
-        outcome = _record_first(assignment, by_key, answers, clock, timing or Timing())
+        outcome = _record_first(assignment, by_key, answers, clock, timing)
         if outcome is None:
             assignment.refresh_from_db(fields=["status"])
     if outcome is None:
@@ -414,17 +452,22 @@ def save_place(*, assignment: Assignment, paragraph: int, paragraph_b: int = 0) 
 def skip(*, assignment: Assignment, reason: str, clock: Clock, timing: Timing | None = None) -> None:
     """Give the task back with a reason; its slot goes to other raters. Skipping twice changes nothing.
 
-    Raises AnswerRefused without a reason, and NotOpen if an answer was already given.
+    Raises AnswerRefused without a reason, and NotOpen if an answer was already given, or the task has been removed
+    (TaskRemoved).
     """
     if not reason.strip():
         raise AnswerRefused({"reason": _("Choose a reason for skipping this task.")})
-    now = clock()
-    spent = _spent(assignment, timing or Timing(), now)
+    with refused_where_removed(Assignment.objects.filter(pk=assignment.pk)):
+        _skip(assignment, reason.strip()[:LONGEST_REASON], clock(), timing or Timing())
+
+
+def _skip(assignment: Assignment, reason: str, now: datetime, timing: Timing) -> None:
+    spent = _spent(assignment, timing, now)
     with transaction.atomic():
         release_seat(assignment)
         skipped = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.OPEN).update(
             status=Assignment.Status.SKIPPED,
-            reason=reason.strip()[:LONGEST_REASON],
+            reason=reason,
             submitted_at=now,
             active_seconds=spent.seconds[0],
             idle_seconds=spent.seconds[1],

@@ -8,7 +8,7 @@ from django.db.models import Prefetch
 from django.utils.translation import gettext
 
 from accounts.models import User
-from annotation.answers.recording import Answer, Outcome, record_answer
+from annotation.answers.recording import Answer, Outcome, record_answer, refused_where_removed
 from annotation.models import GIVEN, Assignment, Criterion, Rater, Score, Study, Task, latest_scores
 from annotation.rubrics.scales import answer_text
 from annotation.studies.life_cycle import log_event
@@ -58,9 +58,10 @@ def own_answer(task: Task, by: User) -> Assignment | None:
 def adjudicate(
     task: Task, answers: Mapping[str, Answer], *, criteria: Iterable[Criterion], by: User, clock: Clock
 ) -> Assignment:
-    """Store the lead's answer; a later one becomes a revision. Uses no slot. Raises AnswerRefused."""
-    rater = key_rater(task.study, by)
-    with transaction.atomic():
+    """Store the lead's answer; a later one becomes a revision. Uses no slot. Raises AnswerRefused, and TaskRemoved."""
+    criteria, there = list(criteria), Task.objects.filter(pk=task.pk)
+    with refused_where_removed(there, criteria), transaction.atomic():
+        rater = key_rater(task.study, by)
         assignment, _made = Assignment.objects.get_or_create(
             task=task,
             rater=rater,

@@ -21,6 +21,7 @@ from annotation.models import (
     Flag,
     LateChange,
     Participant,
+    QuestionReview,
     Rater,
     RaterIdentity,
     Score,
@@ -53,7 +54,8 @@ def erase_rater(rater: Rater, *, by: User | None) -> dict[str, int]:
 def erase_account(user: User, *, by: User | None) -> dict[str, int]:
     """Erase an account with all its raters' identities and free texts; answers stay. Raises NotErased.
 
-    The account's sessions, tokens, memberships and invitations go. What it did stays in the log without a name.
+    The account's sessions, tokens, memberships and invitations go. What it did stays in the log without a name, and what
+    it gave to checklists stays without one, too, except for its comments on questions, which go.
     """
     event = Event(verb="erase_account", object_type="accounts.User", object_id=user.public_id, after={})
     with removing(event):
@@ -63,6 +65,8 @@ def erase_account(user: User, *, by: User | None) -> dict[str, int]:
         for rater in Rater.objects.filter(user=locked).order_by("pk"):
             counts.update(_erase_rater(rater))
         Invitation.objects.filter(accepted_by=locked).update(note="")
+        comments = QuestionReview.objects.filter(by=locked).exclude(comment="")
+        counts["review_comments"] = comments.update(comment="")
         entries = LogEntry.objects.filter(
             content_type=ContentType.objects.get_for_model(User), object_id=str(locked.pk)
         )

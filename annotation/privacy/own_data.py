@@ -8,8 +8,18 @@ from typing import Any
 
 from django.db.models import Prefetch
 
-from accounts.models import User
-from annotation.models import Assignment, Draft, Flag, Rater, Score
+from accounts.models import Event, User
+from annotation.models import (
+    Assignment,
+    BallotReceipt,
+    Draft,
+    Flag,
+    ProposedCriterion,
+    QuestionDraft,
+    QuestionReview,
+    Rater,
+    Score,
+)
 
 ACCOUNT = ("username", "email", "first_name", "last_name", "language", "preferences", "date_joined", "last_login")
 GIVEN = ("value", "level", "not_applicable", "reason", "evidence", "created_at")
@@ -20,9 +30,15 @@ OPEN_OR_SKIPPED = (Assignment.Status.OPEN, Assignment.Status.SKIPPED)
 
 def data_of(user: User | None, raters: Iterable[Rater]) -> dict[str, Any]:
     """The account, where there is one, and what was given in each study; values are such as JSON can hold, and times."""
-    data: dict[str, Any] = {"account": _account(user)} if user is not None else {}
+    data: dict[str, Any] = {"account": _account(user), "checklists": _checklists(user)} if user is not None else {}
     data["studies"] = [_participation(rater) for rater in raters]
     return data
+
+
+def own_data_of(user: User) -> dict[str, Any]:
+    """Everything that an account and its raters gave, for its owner; that it was read is an event."""
+    Event.objects.create(actor=user, verb="export_own_data", object_type="accounts.User", object_id=user.public_id)
+    return data_of(user, raters_of(user))
 
 
 def raters_of(user: User) -> list[Rater]:
@@ -40,6 +56,26 @@ def _account(user: User) -> dict[str, Any]:
         "tokens": list(user.api_tokens.values("name", "created_at", "used_at", "revoked_at")),
         "invitations_made": list(user.invitations_made.values("note", "role", "made_at", "expires_at")),
         "events": list(user.events.values("verb", "object_type", "object_id", "before", "after", "at")),
+    }
+
+
+def _checklists(user: User) -> dict[str, Any]:
+    """What the account gave to checklists. Of a vote there is only that it took part: nobody can tell its ballot."""
+    return {
+        "proposals": list(
+            ProposedCriterion.objects.filter(by=user).values(
+                "checklist__public_id", "name", "explanation", "at", "withdrawn_at"
+            )
+        ),
+        "votes": list(BallotReceipt.objects.filter(by=user).values("checklist__public_id", "at")),
+        "questions": list(
+            QuestionDraft.objects.filter(by=user).values("criterion__checklist__public_id", "texts", "at")
+        ),
+        "reviews": list(
+            QuestionReview.objects.filter(by=user).values(
+                "question__criterion__checklist__public_id", "sound", "comment", "at"
+            )
+        ),
     }
 
 

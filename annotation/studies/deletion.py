@@ -6,6 +6,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from accounts.models import Event, Membership, User, Workspace
+from annotation.answers.awaiting import await_answers
 from annotation.models import Study, Task
 from core.db.append_only import removing
 from core.db.removal import Removal
@@ -17,9 +18,13 @@ class NotDeleted(UserError):
     """The study or workspace cannot be deleted; the sentence says what to do first."""
 
 
+def owns(user: User, workspace_id: int) -> bool:
+    return Membership.objects.filter(user=user, workspace=workspace_id, role=Membership.Role.OWNER).exists()
+
+
 def owned_or_404(user: User, workspace_id: int) -> None:
     """Raise Http404 unless the user owns the workspace."""
-    if not Membership.objects.filter(user=user, workspace=workspace_id, role=Membership.Role.OWNER).exists():
+    if not owns(user, workspace_id):
         raise Http404(_("Only an owner of the workspace can delete this."))
 
 
@@ -60,6 +65,8 @@ def delete(row: Study | Workspace, *, by: User | None) -> dict[str, int]:
     )
     try:
         with removing(event):
+            within: dict[str, Model] = {"study": row} if isinstance(row, Study) else {"study__workspace": row}
+            await_answers(set(Task.objects.filter(**within).order_by().values_list("pk", flat=True)))
             type(row)._default_manager.select_for_update().get(pk=row.pk)
             row.refresh_from_db()
             removal = what_goes(row)

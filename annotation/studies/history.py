@@ -72,6 +72,7 @@ def verb_words() -> dict[str, str]:
         "export_own_data": _("downloaded their own data"),
         "read_identities": _("opened the list of raters with their identities"),
         "export_study": _("downloaded an export"),
+        "export_answers": _("downloaded the answers"),
         "loaded": _("imported data"),
         "fit refused": _("a fit of weights was refused"),
     }
@@ -88,15 +89,19 @@ def event_lines(study: Study, events: list[Event]) -> list[EventLine]:
     if cohorts:
         names |= {("cohort", str(one.pk)): one.name for one in Cohort.objects.filter(study=study, pk__in=cohorts)}
     return [
-        EventLine(
-            at=event.at,
-            actor=str(event.actor) if event.actor else "",
-            what=words.get(event.verb, event.verb.replace("_", " ")),
+        event_line(
+            event,
+            words.get(event.verb, event.verb.replace("_", " ")),
             about=names.get((event.object_type, event.object_id), ""),
-            changes=_changes(event),
         )
         for event in events
     ]
+
+
+def event_line(event: Event, what: str, *, about: str = "") -> EventLine:
+    """An event as a line, with `what` happened in the reader's language."""
+    actor = str(event.actor) if event.actor else ""
+    return EventLine(at=event.at, actor=actor, what=what, about=about, changes=_changes(event))
 
 
 def _changes(event: Event) -> list[FieldChange]:

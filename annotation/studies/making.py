@@ -20,7 +20,7 @@ from annotation.studies.life_cycle import (
     save_study,
     settings_of,
 )
-from annotation.studies.selection import judges_to_review, planned_tasks, with_roles
+from annotation.studies.selection import judges_to_review, planned_tasks, tags_of, with_roles
 from core.background import send_after_commit
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark, LanguageModel
@@ -37,8 +37,9 @@ LONGEST_EXPERIMENT = 50
 class WantedStudy:
     """A study to be made. Empty choices mean all, or each instruction's own rubric; `instructions` 0 means all.
 
-    Categories, models, baselines and judges are named by their keys and names, the rubric by its key. Pairs are those of
-    all models, of the `baselines` with every other model, or `pairs_wanted` drawn evenly.
+    Categories, models, baselines and judges are named by their keys and names, the rubric by its key. Instructions
+    with any of the `tags` count. Pairs are those of all models, of the `baselines` with every other model, or `pairs_wanted`
+    drawn evenly.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class WantedStudy:
     order: str = "spread"
     experiment: str = MAIN_EXPERIMENT
     self_naming: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ def _selection(study: Study, benchmark: Benchmark, wanted: WantedStudy) -> dict[
         "samples": wanted.samples,
         "pairs": pairs if wanted.kind == Study.Kind.PAIR else "",
         "pairs_wanted": wanted.pairs_wanted,
+        "tags": _tags(benchmark, wanted.tags),
     }
     return {name: value for name, value in chosen.items() if value}
 
@@ -193,6 +196,15 @@ def _categories(benchmark: Benchmark, names: Iterable[str]) -> list[int]:
             keys = sorted({one.key for one in benchmark.categories.all()})
             raise _unknown("category", name, ", ".join(keys) or "none")
     return sorted({known[name] for name in names})
+
+
+def _tags(benchmark: Benchmark, tags: Iterable[str]) -> list[str]:
+    chosen = sorted(set(tags))
+    known = tags_of(benchmark.pk) if chosen else []
+    for tag in chosen:
+        if tag not in known:
+            raise _unknown("tag", tag, ", ".join(known) or "none")
+    return chosen
 
 
 def _found(what: str, names: Iterable[str], rows: QuerySet[Any], field: str) -> list[int]:

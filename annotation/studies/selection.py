@@ -20,6 +20,7 @@ from generation.text_metrics.counts import word_count
 
 WORDS_WHERE_UNKNOWN = 600
 TEXTS_AT_ONCE = 200
+MOST_TAGS = 50
 ROLES_OF = {
     Study.Kind.CHECKLIST: {Criterion.Role.ITEM},
     Study.Kind.STARS: {Criterion.Role.ITEM, Criterion.Role.OVERALL},
@@ -104,7 +105,28 @@ def chosen_responses(study: Study) -> QuerySet[Response]:
         responses = responses.filter(Q(instruction__category__in=chosen.categories) | of_group)
     if chosen.models:
         responses = responses.filter(model__in=chosen.models)
+    if chosen.tags:
+        responses = responses.filter(instruction__in=tagged_instructions(study.benchmark_id, chosen.tags))
     return responses
+
+
+def tagged_instructions(benchmark: int | None, tags: Iterable[str]) -> list[int]:
+    """Primary keys of the benchmark's instructions that have any of the tags."""
+    wanted = set(tags)
+    # Not every database can look into a list.
+    rows = Instruction.objects.filter(benchmark=benchmark).order_by("pk").values_list("pk", "tags")
+    return [pk for pk, own in rows if wanted & {str(tag) for tag in own or ()}]
+
+
+def tags_of(benchmark: int | None) -> list[str]:
+    """The tags of the benchmark's instructions, sorted."""
+    rows = Instruction.objects.filter(benchmark=benchmark).order_by().values_list("tags", flat=True)
+    return sorted({str(tag) for own in rows for tag in own or ()})
+
+
+def offered_tags(study: Study) -> list[str]:
+    """The tags from which a form lets choose: those that were chosen, then as many of the benchmark's as fit a form."""
+    return list(dict.fromkeys([*Selection.of(study).tags, *tags_of(study.benchmark_id)[:MOST_TAGS]]))
 
 
 def candidates(study: Study) -> list[Candidate]:
@@ -217,7 +239,7 @@ def _drawn_checks(verdicts: tuple[int, ...]) -> PlannedTasks:
 
 
 def _words_of(text: str, part: dict[str, Any]) -> int:
-    return len(text[part["start"] : part["end"]].split())
+    return word_count(text[part["start"] : part["end"]])
 
 
 def _checks(study: Study) -> PlannedTasks:
