@@ -13,6 +13,7 @@ from annotation.assignment.new_slots import make_seats
 from annotation.models import (
     Assignment,
     BrowserRequest,
+    Checklist,
     CheckOutcome,
     Cohort,
     Criterion,
@@ -23,6 +24,9 @@ from annotation.models import (
     Guideline,
     LateChange,
     Participant,
+    ProposedCriterion,
+    QuestionDraft,
+    QuestionReview,
     Rater,
     RaterIdentity,
     RefusedAddress,
@@ -326,3 +330,30 @@ class RefusedAddressAdmin(RecordAdmin):
 class DeskTallyAdmin(RecordAdmin):
     list_display = ("study", "counted_at", "asked_at")
     list_select_related = ("study",)
+
+
+@admin.register(Checklist)
+class ChecklistAdmin(RecordAdmin):
+    """Changed only on its own page. Ballots have no page here, because nobody reads them before they are counted."""
+
+    list_display = ("public_id", "name", "workspace", "stage", "created_at")
+    list_filter = ("stage",)
+    list_select_related = ("workspace",)
+
+
+@admin.register(ProposedCriterion)
+class ProposedCriterionAdmin(RecordAdmin):
+    list_display = ("name", "checklist", "merged", "at", "withdrawn_at")
+    list_select_related = ("checklist", "merged")
+
+
+@admin.register(QuestionDraft)
+class QuestionDraftAdmin(RecordAdmin):
+    list_display = ("criterion", "source", "model", "at")
+    list_select_related = ("criterion",)
+
+
+@admin.register(QuestionReview)
+class QuestionReviewAdmin(RecordAdmin):
+    list_display = ("question", "sound", "comment", "at")
+    list_select_related = ("question",)

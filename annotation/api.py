@@ -1,9 +1,10 @@
-"""API endpoints for studies: their state and every answer in them."""
+"""API endpoints for studies: their state, every answer in them, and what their leads and owners decide about these."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -13,13 +14,16 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, paged
-from accounts.permissions import workspaces_led_by, workspaces_read_by
-from annotation.models import Rater, Score, Study, why_not_counted
-from annotation.monitoring.exclusion import excluded_in
+from accounts.permissions import leads_workspace_of, workspaces_led_by, workspaces_read_by
+from annotation.models import Assignment, Exclusion, Rater, Score, Study, why_not_counted
+from annotation.monitoring.exclusion import LONGEST_REASON, exclude, excluded_in, lift, standing_exclusion
 from annotation.monitoring.progress import study_rows
 from annotation.policies.policies import ORDERS
-from annotation.studies import making
+from annotation.privacy.erasure import erase_rater
+from annotation.privacy.own_data import own_data_of
+from annotation.studies import deletion, making
 from annotation.studies.access import studies_read_by, study_read_by
+from annotation.studies.deletion import owns
 from annotation.studies.making import PAIRS, SAMPLES, SELF_NAMING, WantedStudy, launch_soon
 from core.errors import UserError
 from generation.api import CURSOR, SIZE
@@ -182,6 +186,11 @@ class WantedStudySerializer(serializers.Serializer[WantedStudy]):
     name_zh = serializers.CharField(max_length=150, required=False, allow_blank=True)
     rubric = serializers.CharField(required=False, allow_blank=True, help_text="Key; default: each instruction's own.")
     categories = serializers.ListField(child=serializers.CharField(), required=False, help_text="Keys; default: all.")
+    tags = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Only instructions with any of these tags; default: all.",
+    )
     models = serializers.ListField(child=serializers.CharField(), required=False, help_text="Names; default: all.")
     instructions = serializers.IntegerField(
         required=False, help_text="Number of instructions to draw, evenly over categories; 0 or none for all."
@@ -228,8 +237,7 @@ def make_study(request: Request, workspace: str) -> ApiResponse:
     if not workspaces_led_by(user).filter(pk=found.pk).exists():
         raise PermissionDenied("Only owners and leads of this workspace can make studies.")
     asked = WantedStudySerializer(data=request.data)
-    if not asked.is_valid():
-        raise Unusable(_first_problem(asked.errors))
+    _checked(asked)
     try:
         made = making.make_study(workspace=found, wanted=asked.wanted(), by=user)
         if asked.validated_data.get("launch"):
@@ -253,3 +261,151 @@ def study_to_read(request: Request, workspace: str, slug: str) -> Study:
     """The workspace's study with this slug; 404 with a message if there is none that the client may read."""
     name = f"{workspace}/{slug}"
     return study_read_by(asking(request), name, message=f"There is no study {name!r} in your workspaces.")
+
+
+class ExclusionSerializer(serializers.ModelSerializer[Exclusion]):
+    id = serializers.CharField(source="public_id")
+    rater = serializers.CharField(source="rater.public_id")
+    by = serializers.CharField(source="by.username", default=None)
+    lifted_by = serializers.CharField(source="lifted_by.username", default=None)
+
+    class Meta:
+        model = Exclusion
+        fields = ["id", "rater", "since", "reason", "at", "by", "lifted_at", "lifted_by"]
+
+
+class MadeExclusionSerializer(ExclusionSerializer):
+    answers = serializers.IntegerField(help_text="Number of the rater's answers that are excluded now.")
+
+    class Meta(ExclusionSerializer.Meta):
+        fields = [*ExclusionSerializer.Meta.fields, "answers"]
+
+
+class WantedExclusionSerializer(serializers.Serializer[Any]):
+    """Which answers to exclude, and why."""
+
+    reason = serializers.CharField(max_length=LONGEST_REASON, help_text="It stays in the study's history and export.")
+    since = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="Exclude answers from this moment on, later ones too; default: all."
+    )
+
+
+class CountedAgainSerializer(serializers.Serializer[Any]):
+    answers = serializers.IntegerField(help_text="Number of answers that count again.")
+    without_seat = serializers.IntegerField(
+        help_text="Answers whose slot another rater has taken since, so that their tasks have more than planned."
+    )
+
+
+class WantedErasureSerializer(serializers.Serializer[Any]):
+    confirm = serializers.ChoiceField(choices=["erase"], help_text="An erasure cannot be undone.")
+
+
+class ErasedSerializer(serializers.Serializer[Any]):
+    erased = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
+
+
+class WantedDeletionSerializer(serializers.Serializer[Any]):
+    slug = serializers.CharField(help_text="The study's slug again. A deletion cannot be undone.")
+
+
+class DeletedSerializer(serializers.Serializer[Any]):
+    removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
+
+
+@extend_schema(parameters=[SIZE, CURSOR], responses=ExclusionSerializer(many=True))
+@api_view(["GET"])
+@needs(Scope.RATINGS)
+def exclusions(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """List the study's exclusions of raters' answers, also those that were lifted."""
+    rows = study_to_read(request, workspace, slug).exclusions.select_related("rater", "by", "lifted_by").order_by()
+    return paged(request, rows, ExclusionSerializer)
+
+
+@extend_schema(request=WantedExclusionSerializer, responses={201: MadeExclusionSerializer})
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def exclude_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
+    """Exclude a rater's answers from results, all or from a moment on; their slots are filled by others."""
+    study = _study_to_change(request, workspace, slug)
+    found = _rater_of(study, rater)
+    asked = _checked(WantedExclusionSerializer(data=request.data))
+    try:
+        made = exclude(study, found, since=asked.get("since"), reason=asked["reason"], by=asking(request))
+    except UserError as problem:
+        raise Unusable(str(problem)) from problem
+    answers = found.assignments.filter(status=Assignment.Status.EXCLUDED).count()
+    return ApiResponse({**ExclusionSerializer(made).data, "answers": answers}, status=201)
+
+
+@extend_schema(request=None, responses=CountedAgainSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def include_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
+    """Lift the exclusion of a rater's answers, so that they count again; 400 if they are not excluded."""
+    standing = standing_exclusion(_rater_of(_study_to_change(request, workspace, slug), rater))
+    if standing is None:
+        raise Unusable("This rater's answers are not excluded.")
+    try:
+        back = lift(standing, by=asking(request))
+    except UserError as problem:
+        raise Unusable(str(problem)) from problem
+    return ApiResponse({"answers": back.answers, "without_seat": back.unseated})
+
+
+@extend_schema(request=WantedErasureSerializer, responses=ErasedSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def erase_person(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
+    """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept."""
+    found = _rater_of(_study_to_change(request, workspace, slug), rater)
+    _checked(WantedErasureSerializer(data=request.data))
+    return ApiResponse({"erased": erase_rater(found, by=asking(request))})
+
+
+@extend_schema(request=WantedDeletionSerializer, responses=DeletedSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def delete_study(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use."""
+    study = study_to_read(request, workspace, slug)
+    if not owns(asking(request), study.workspace_id):
+        raise PermissionDenied("Only an owner of this workspace can delete a study.")
+    if _checked(WantedDeletionSerializer(data=request.data))["slug"] != study.slug:
+        raise Unusable(f"slug: This is not the study's slug; it is {study.slug!r}.")
+    try:
+        return ApiResponse({"removed": deletion.delete(study, by=asking(request))})
+    except UserError as problem:
+        raise Unusable(str(problem)) from problem
+
+
+@extend_schema(responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.RATINGS)
+def own_data(request: Request) -> ApiResponse:
+    """Return everything that your account holds about you: the account, its tokens and events, and your own answers."""
+    user = asking(request)
+    if user.limited_to is not None:
+        raise NotFound("Your own data is of all workspaces; use a token that is not limited to one.")
+    return ApiResponse(own_data_of(user))
+
+
+def _study_to_change(request: Request, workspace: str, slug: str) -> Study:
+    """The study, for an owner or lead of its workspace; 404 where it cannot be read, 403 where it cannot be changed."""
+    study = study_to_read(request, workspace, slug)
+    if not leads_workspace_of(asking(request), study):
+        raise PermissionDenied("Only owners and leads of this workspace can do this.")
+    return study
+
+
+def _rater_of(study: Study, rater: str) -> Rater:
+    found = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON, public_id=rater).first()
+    if found is None:
+        raise NotFound(f"There is no rater {rater!r} in this study.")
+    return found
+
+
+def _checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
+    if not asked.is_valid():
+        raise Unusable(_first_problem(asked.errors))
+    return dict(asked.validated_data)

@@ -8,6 +8,8 @@ from annotation.models import Study
 from annotation.monitoring.stored_progress import keep_tally
 from annotation.privacy import retention
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
+from annotation.uploads.kept_files import remove_old_tables
+from annotation.uploads.loading import carry_out
 
 
 @shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]
@@ -31,8 +33,15 @@ def scan_self_naming(study_id: int) -> None:
 
 @shared_task(name="annotation.retain")  # type: ignore[untyped-decorator]
 def retain() -> None:
-    """Remove what the settings keep for so many days only."""
+    """Remove what the settings keep for so many days only, and tables that nobody loaded within a day."""
     retention.retain(timezone.now)
+    remove_old_tables(timezone.now)
+
+
+@shared_task(name="annotation.load_table")  # type: ignore[untyped-decorator]
+def load_table(public_id: str) -> None:
+    """Check or load an uploaded table."""
+    carry_out(public_id)
 
 
 @shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]

@@ -6,6 +6,7 @@ from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
 from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming
+from annotation.web.uploads import pages as upload_pages
 
 app_name = "annotation"
 urlpatterns = [
@@ -40,6 +41,10 @@ urlpatterns = [
     path("join/<str:token>/", joining.join_study, name="join"),
     # imports/
     path("imports/", imports.imports, name="imports"),
+    path("imports/table/", upload_pages.upload_table, name="upload_table"),
+    path("imports/table/<str:public_id>/", upload_pages.table, name="table"),
+    path("imports/table/<str:public_id>/state/", upload_pages.table_state, name="table_state"),
+    path("imports/table/<str:public_id>/bad-rows.csv", upload_pages.bad_rows, name="table_bad_rows"),
     path("imports/<int:pk>/undo/", imports.undo, name="undo_import"),
     # studies/
     path("studies/", dashboard.studies, name="studies"),

@@ -41,7 +41,12 @@ class RubricQuerySet(models.QuerySet["Rubric"]):
 
 
 class Rubric(models.Model):
-    """An ordered list of criteria, for a benchmark, a category, one instruction or one study; nearest wins."""
+    """An ordered list of criteria, for a benchmark, a category, one instruction or one study; nearest wins.
+
+    `authored` says from which checklist of the workspace the rubric came: {"checklist": public id, "name", "proposals",
+    "merged", "ballots", "votes_each", "votes": {criterion key: votes}, "reason" of a choice among ties}; null where it
+    came otherwise.
+    """
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="rubrics")
     benchmark = models.ForeignKey(Benchmark, models.CASCADE, null=True, blank=True, related_name="rubrics")
@@ -51,6 +56,7 @@ class Rubric(models.Model):
     key = models.CharField(max_length=150)
     names = models.JSONField(default=dict)
     version = models.PositiveIntegerField(default=1)
+    authored = models.JSONField(null=True, blank=True, editable=False)
 
     objects = RubricQuerySet.as_manager()
 

@@ -85,13 +85,14 @@ def keep_rubric(
     key: str,
     names: Mapping[str, str],
     criteria: Sequence[Mapping[str, Any]],
+    as_newest: bool = False,
 ) -> Counts:
-    """Store the rubric unless one of its versions has the same content."""
+    """Store the rubric unless one of its versions has the same content; with `as_newest`, unless the newest has."""
     versions = list(
         Rubric.objects.filter(workspace=workspace, key=key).order_by("version").prefetch_related("criteria")
     )
     wanted = [{**dict.fromkeys(("minimum", "maximum", "step", "subtasks")), **criterion} for criterion in criteria]
-    for rubric in versions:
+    for rubric in versions[-1:] if as_newest else versions:
         stored = [{name: getattr(one, name) for name in CRITERION_FIELDS} for one in rubric.criteria.all()]
         if _comparable(stored) == _comparable(wanted):
             return Counts(already_there=1)
@@ -145,7 +146,7 @@ def load_guideline(workspace: Workspace, key: str, texts: Mapping[str, str]) -> 
         if any(version.texts == dict(texts) for version in versions):
             return Counts(already_there=1)
         version = versions[-1].version + 1 if versions else 1
-        Guideline.objects.create(workspace=workspace, key=key, version=version, texts=dict(texts))
+        note_created([Guideline.objects.create(workspace=workspace, key=key, version=version, texts=dict(texts))])
     return Counts(created=1)
 
 

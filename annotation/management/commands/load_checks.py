@@ -15,6 +15,8 @@ from generation.models import Benchmark
 
 class Command(BaseCommand):
     help = "Load the checks of a benchmark's instructions: yes-or-no questions about the parts of long responses."
+    stealth_options = ("by",)
+    """Who loads the file, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark's slug")
@@ -31,7 +33,7 @@ class Command(BaseCommand):
         try:
             workspace = workspace_for_command(options["workspace"])
             benchmark = Benchmark.objects.get(workspace=workspace, slug=options["benchmark"])
-            with recorded("load_checks", options["file"]) as recording, transaction.atomic():
+            with recorded("load_checks", options["file"], options.get("by")) as recording, transaction.atomic():
                 counts = load_checks(benchmark, options["file"])
                 recording.store(workspace, benchmark.slug, counts)
         except UserError as problem:

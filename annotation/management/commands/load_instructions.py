@@ -34,6 +34,8 @@ LONGEST_TITLE = 200
 
 class Command(BaseCommand):
     help = "Load a table of instructions into a benchmark: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
+    stealth_options = ("by", "skipped")
+    """Who loads the file, and the collector of bad rows, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
@@ -71,7 +73,7 @@ class Command(BaseCommand):
         add("--workspace", default="", metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        skipped = SkippedRows()
+        skipped = SkippedRows() if options.get("skipped") is None else options["skipped"]
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         file: Path = options["file"]
         layout = InstructionLayout(
@@ -85,7 +87,7 @@ class Command(BaseCommand):
             raise CommandError(f"--title is too long; keep it to {LONGEST_TITLE} characters.")
         try:
             with (
-                recorded("load_instructions", file) as recording,
+                recorded("load_instructions", file, options.get("by")) as recording,
                 progress_shown(f"Reading {file.name}") as progress,
                 transaction.atomic(),
             ):
@@ -118,7 +120,9 @@ class Command(BaseCommand):
             self.stdout.write(note)
         if loader.differing:
             self.stderr.write(kept_otherwise(loader.differing))
-        report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())
+        report = None
+        if options.get("skipped") is None:
+            report = skipped.write(settings.DATA_DIR / "reports", slug, timezone.now())
         if report:
             self.stdout.write(f"The skipped rows are listed in {report}.")
 

@@ -36,6 +36,8 @@ LONGEST = {"run": 100, "experiment": 50, "model": 200}
 
 class Command(BaseCommand):
     help = "Load a table of responses generated elsewhere: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
+    stealth_options = ("by", "skipped")
+    """Who loads the file, and the collector of bad rows, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
@@ -71,7 +73,7 @@ class Command(BaseCommand):
         add("--workspace", default="", metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        skipped = SkippedRows()
+        skipped = SkippedRows() if options.get("skipped") is None else options["skipped"]
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         columns = named_columns(options["column"], COLUMNS)
         slug = checked_slug(options["benchmark"])
@@ -84,7 +86,7 @@ class Command(BaseCommand):
             )
         try:
             with (
-                recorded("load_responses", options["file"]) as recording,
+                recorded("load_responses", options["file"], options.get("by")) as recording,
                 progress_shown(f"Reading {options['file'].name}") as progress,
                 transaction.atomic(),
             ):
@@ -115,7 +117,9 @@ class Command(BaseCommand):
         if loader.instructions.differing:
             self.stderr.write(kept_otherwise(loader.instructions.differing))
         self._tell_self_naming(loader.created)
-        report = skipped.write(settings.DATA_DIR / "reports", benchmark.slug, timezone.now())
+        report = None
+        if options.get("skipped") is None:
+            report = skipped.write(settings.DATA_DIR / "reports", benchmark.slug, timezone.now())
         if report:
             self.stdout.write(f"The skipped rows are listed in {report}.")
 

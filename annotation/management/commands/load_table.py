@@ -58,6 +58,8 @@ class Command(BaseCommand):
     help = (
         "Load a table of ratings, preferences or judgements: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
     )
+    stealth_options = ("by", "skipped")
+    """Who loads the file, and the collector of bad rows, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=COLUMNS)
@@ -162,12 +164,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        skipped = SkippedRows()
+        skipped = SkippedRows() if options.get("skipped") is None else options["skipped"]
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" else refuse
         try:
             layout, rules = _layout(options), _rules(options)
             with (
-                recorded("load_table", options["file"]) as recording,
+                recorded("load_table", options["file"], options.get("by")) as recording,
                 progress_shown(f"Reading {options['file'].name}") as progress,
                 transaction.atomic(),
             ):
@@ -196,7 +198,9 @@ class Command(BaseCommand):
                 naming = scan_study(study).flagged if counts.created else 0
         except UserError as error:
             raise CommandError(str(error)) from error
-        report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
+        report = None
+        if options.get("skipped") is None:
+            report = skipped.write(settings.DATA_DIR / "reports", study.slug, timezone.now())
         self._print(study, items, counts, report, options["json"], noticed, layout)
         if rules.truth and not options["json"]:
             self.stdout.write(

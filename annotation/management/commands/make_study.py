@@ -13,7 +13,7 @@ from annotation.studies.making import PAIRS, SAMPLES, SELF_NAMING, WantedStudy, 
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT
 
-REPEATED = ("categories", "models", "baselines", "judges")
+REPEATED = ("categories", "models", "baselines", "judges", "tags")
 
 
 class Command(BaseCommand):
@@ -28,6 +28,7 @@ class Command(BaseCommand):
         add("--name-zh", default="", metavar="NAME", help="Its name in Chinese.")
         add("--rubric", default="", metavar="KEY", help="The rubric; without it, each instruction's own.")
         add("--category", action="append", default=[], dest="categories", metavar="KEY", help="Repeat for several.")
+        add("--tag", action="append", default=[], dest="tags", metavar="TAG", help="Instructions with it. Repeatable.")
         add("--model", action="append", default=[], dest="models", metavar="NAME", help="Repeat for several.")
         add("--instructions", type=int, default=0, metavar="N", help="Draw N instructions, evenly over categories.")
         add("--seed", type=int, metavar="N", help="The seed of all that the study draws at random.")

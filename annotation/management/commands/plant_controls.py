@@ -13,6 +13,8 @@ from annotation.models import Study
 from annotation.policies.policies import CONTROL
 from annotation.studies.life_cycle import log_event, make_tasks
 from core.errors import UserError
+from generation.library.imports import recorded
+from generation.library.loading import Counts
 
 
 class Command(BaseCommand):
@@ -50,7 +52,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 if study.status == Study.Status.DRAFT:
                     make_tasks(study)
-                marked = mark_from_table(study, options["gold"]) if options["gold"] else 0
+                marked = self._mark(study, options["gold"]) if options["gold"] else 0
                 made = len(make_controls(study, wanted)) if wanted else 0
                 if made:
                     log_event(study, None, "make_controls", after={"controls": made})
@@ -66,6 +68,13 @@ class Command(BaseCommand):
                 else " The study has no more texts that are long enough and have no attention check yet."
             )
             self.stdout.write(f"Created {made} attention checks; the study now has {in_all}.{short}")
+
+    @staticmethod
+    def _mark(study: Study, file: Path) -> int:
+        with recorded("plant_controls", file) as recording:
+            marked = mark_from_table(study, file)
+            recording.store(study.workspace, study.slug, Counts(created=marked))
+        return marked
 
     def _study(self, options: dict[str, Any]) -> Study:
         try:

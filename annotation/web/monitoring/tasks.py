@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
-from annotation.answers.recording import AnswerRefused
+from annotation.answers.recording import AnswerRefused, TaskRemoved
 from annotation.models import Assignment, Study, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate, comparison_of, own_answer
 from annotation.monitoring.disagreements import disagreements, tasks_below
@@ -101,6 +101,9 @@ def task_page(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
         if form.is_valid():
             try:
                 adjudicate(task, form.answers(), criteria=screen.criteria, by=user, clock=timezone.now)
+            except TaskRemoved as removed:
+                messages.warning(request, str(removed))
+                return redirect("annotation:studies")
             except AnswerRefused as refusal:
                 for key, problem in refusal.problems.items():
                     form.add_error(PREFIX + key, problem)

@@ -1,5 +1,7 @@
 """Joining a study: invitation, consent, guideline, training, qualification; later, appeals and time corrections."""
 
+from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from django.contrib import messages
@@ -20,6 +22,7 @@ from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
+from annotation.assignment.time_left import money, rounded_minutes, seconds_a_task
 from annotation.models import GIVEN, Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
@@ -64,7 +67,6 @@ from annotation.web.rating.feedback import feedback_on, seconds_open
 from annotation.web.rating.forms import AppealForm, TimeForm
 from core.messages.localized import localized
 from core.text import storable
-from generation.models import Response
 
 
 def consent_text(study: Study, cohort: Cohort | None = None) -> str:
@@ -78,15 +80,25 @@ def consent_text(study: Study, cohort: Cohort | None = None) -> str:
     )
 
 
-def _minutes(study: Study) -> int | None:
-    """Approximate minutes of reading for the whole study; None if no text's length is known."""
-    known = Response.objects.filter(tasks_as_a__study=study, words__gt=0).values_list("words", flat=True)
-    words = [n or 0 for n in known[:200]]
-    quota = Policies.of(study).quota
-    if not words or quota is None:
-        return None
-    pair = 2 if study.kind == Study.Kind.PAIR else 1
-    return max(1, round(sum(words) / len(words) * pair * quota / 230))
+def _expected(study: Study) -> dict[str, Any]:
+    """The number of tasks that one rater is expected to do, their minutes, and the pay where the study shows it.
+
+    Without a quota the number is an equal share of all ratings among the expected number of raters, if that is known.
+    """
+    policies = Policies.of(study)
+    tasks, shared = policies.quota, False
+    if tasks is None and policies.expected.raters:
+        tasks, shared = ceil(study.seats.count() / policies.expected.raters), True
+    seconds = (tasks or 0) * seconds_a_task(study) if tasks else 0.0
+    pay = policies.expected.hourly_pay if policies.show_hours else None
+    currency = policies.expected.currency
+    return {
+        "expected": tasks,
+        "shared": shared,
+        "minutes": rounded_minutes(seconds) if seconds else None,
+        "hourly_pay": money(pay, currency) if pay else "",
+        "expected_pay": money(pay * Decimal(seconds) / 3600, currency) if pay and seconds else "",
+    }
 
 
 def _step(rater: Rater | None, cohort: Cohort) -> str:
@@ -110,10 +122,11 @@ def _page(request: HttpRequest, cohort: Cohort, rater: Rater | None, step: str, 
         "payment": localized(policies.payment),
         "quota": policies.quota,
         "minimum": minimum_words(study) if cohort.kind == Cohort.Kind.CROWD else [],
-        "minutes": _minutes(study) if step != "guideline" else None,
         "asks_nickname": cohort.kind == Cohort.Kind.PUBLIC,
         "guideline": render_text(study.guideline.text) if step == "guideline" and study.guideline else None,
     }
+    if step == "consent":
+        context |= _expected(study)
     if step == "begin" and rater is not None:
         context |= {
             "stage": str(stage_of(rater, study)),

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_read_by
-from annotation.models import Criterion, Guideline, Rubric
+from annotation.models import Checklist, Criterion, Guideline, Rubric
 from annotation.texts.rendering import render_text
 from core.messages.localized import localized
 from core.web.access import visible_or_404
@@ -22,7 +22,10 @@ ON_A_PAGE = 50
 
 @dataclass(frozen=True)
 class CriterionRow:
-    """A question with its scale in the reader's language: levels as (value, label, description), or a range."""
+    """A question with its scale in the reader's language: levels as (value, label, description), or a range.
+
+    `votes` are those that its criterion got where the rubric was written as a checklist.
+    """
 
     question: str
     key: str
@@ -30,6 +33,7 @@ class CriterionRow:
     levels: list[tuple[float, str, str]]
     low: float | None
     high: float | None
+    votes: int | None = None
 
 
 @require_safe
@@ -58,8 +62,16 @@ def rubric(request: HttpRequest, pk: int) -> HttpResponse:
         message=gettext("This rubric does not exist."),
     )
     versions = Rubric.objects.filter(workspace=found.workspace_id, key=found.key).order_by("-version")
-    rows = [_criterion(criterion) for criterion in found.criteria.all()]
-    return render(request, "annotation/rubric.html", {"rubric": found, "versions": versions, "rows": rows})
+    authored = found.authored or {}
+    votes = authored.get("votes", {})
+    rows = [_criterion(criterion, votes.get(criterion.key)) for criterion in found.criteria.all()]
+    checklist = (
+        Checklist.objects.filter(workspace=found.workspace_id, public_id=authored["checklist"]).first()
+        if authored
+        else None
+    )
+    context = {"rubric": found, "versions": versions, "rows": rows, "checklist": checklist}
+    return render(request, "annotation/rubric.html", context)
 
 
 @require_safe
@@ -83,13 +95,13 @@ def guideline(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "annotation/library_guideline.html", context)
 
 
-def _criterion(criterion: Criterion) -> CriterionRow:
+def _criterion(criterion: Criterion, votes: int | None) -> CriterionRow:
     levels = [
         (float(level["value"]), localized(level.get("label") or {}), localized(level.get("description") or {}))
         for level in criterion.levels
     ]
     role = criterion.get_role_display()
-    return CriterionRow(criterion.question, criterion.key, role, levels, criterion.minimum, criterion.maximum)
+    return CriterionRow(criterion.question, criterion.key, role, levels, criterion.minimum, criterion.maximum, votes)
 
 
 def _user(request: HttpRequest) -> User:

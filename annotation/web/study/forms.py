@@ -11,33 +11,19 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from annotation.models import Guideline, Rubric, Study
 from annotation.policies.policies import RATES, SLOWEST_LIMIT, PaceRule, Policies, Selection, choose
-from annotation.studies.selection import fitting_rubrics, judges_to_review
+from annotation.studies.selection import fitting_rubrics, judges_to_review, offered_tags
+from annotation.web.study.form_choices import HINTS, ORDERS, PAIRS, SAMPLES
 from annotation.web.study.texts import text_field, texts_of
 from core.web.row_choices import RowsField
 from generation.models import Category, LanguageModel
 
 Label = str | Promise
-ORDERS = [
-    ("spread", gettext_lazy("Spread: rate every task once before any task a second time")),
-    ("finish", gettext_lazy("Finish early: collect all ratings of a task close together")),
-    ("random", gettext_lazy("Random")),
-]
-HINTS = [
-    ("hidden", gettext_lazy("Hidden")),
-    ("shown", gettext_lazy("Visible")),
-    ("split", gettext_lazy("Split: visible to half of the raters, chosen at random")),
-]
-PAIRS = [
-    ("all", gettext_lazy("All pairs of models")),
-    ("baselines", gettext_lazy("Every model against the chosen baselines")),
-    ("even", gettext_lazy("A fixed number of pairs, sampled evenly")),
-]
-SAMPLES = [("first", gettext_lazy("One response per model and instruction")), ("all", gettext_lazy("All responses"))]
 PACE = ("words", "told", "paused")
 KEPT_AFTER_LAUNCH = {
     "rubric",
     "benchmark",
     "categories",
+    "tags",
     "models",
     "instructions",
     "samples",
@@ -77,6 +63,12 @@ class StudyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Categories"),
         help_text=gettext_lazy("Leave all unchecked to include all."),
+    )
+    tags = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("Tags"),
+        help_text=gettext_lazy("Instructions with any of these tags are used. Leave all unchecked to include all."),
     )
     models = RowsField(
         LanguageModel.objects.none(),
@@ -247,12 +239,22 @@ class StudyForm(forms.Form):
         max_value=100_000,
         required=False,
         label=gettext_lazy("Expected number of raters"),
-        help_text=gettext_lazy("Used only for the plan."),
+        help_text=gettext_lazy("For the plan, and without a quota for the number of tasks in an invitation."),
     )
     hourly_pay = forms.DecimalField(
         min_value=0, max_digits=10, decimal_places=2, required=False, label=gettext_lazy("Hourly pay")
     )
     currency = forms.CharField(max_length=8, required=False, label=gettext_lazy("Currency"))
+    show_hours = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Show raters their hours and pay"),
+        help_text=gettext_lazy("They read the hourly pay before they join, and their hours and pay while they rate."),
+    )
+    confirm_answers = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Raters submit the answer to a single question with a second key"),
+        help_text=gettext_lazy("Otherwise it is sent as soon as it is chosen, and can be undone for 5 seconds."),
+    )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("initial", initial_of(study))
@@ -263,6 +265,8 @@ class StudyForm(forms.Form):
         models = LanguageModel.objects.filter(responses__instruction__benchmark=study.benchmark_id).distinct()
         self._offer("models", models, str)
         self._offer("baselines", models, str)
+        tags = [(tag, tag) for tag in offered_tags(study)]
+        self.fields["tags"].choices = tags  # type: ignore[attr-defined]
         self._offer("rubric", fitting_rubrics(study), lambda rubric: f"{rubric.name} (v{rubric.version})")
         guidelines = Guideline.objects.filter(workspace=study.workspace_id)
         self._offer("guideline", guidelines, str)
@@ -270,7 +274,7 @@ class StudyForm(forms.Form):
             self.fields["judges"].choices = [  # type: ignore[attr-defined]
                 (str(one.pk), one.name) for one in judges_to_review(study)
             ]
-        for name in self._out_of_place():
+        for name in (*self._out_of_place(), *(() if tags else ("tags",))):
             del self.fields[name]
         if study.status != Study.Status.DRAFT or Policies.of(study).launching:
             for name in KEPT_AFTER_LAUNCH & set(self.fields):
@@ -352,6 +356,8 @@ class StudyForm(forms.Form):
             "controls": data.get("controls"),
             "checks": {"window": data.get("checks_window") or 10, "failed": data.get("checks_failed") or 3},
             "show_gold": True if data.get("show_gold") else None,
+            "show_hours": True if data.get("show_hours") else None,
+            "one_key": False if data.get("confirm_answers") else None,
             "adjudicated_labels": True if data.get("adjudicated_labels") else None,
             "reading_pace": {
                 name: getattr(PaceRule(), name) if data.get(f"pace_{name}") is None else data[f"pace_{name}"]
@@ -376,7 +382,7 @@ class StudyForm(forms.Form):
         # Verdicts sampled from a run have no form field; keep them unchanged.
         before = Selection.of(self.study)
         chosen |= {"reviewed": before.reviewed, "verdicts": list(before.verdicts)}
-        for name in ("instructions", "samples", "pairs", "pairs_wanted"):
+        for name in ("instructions", "samples", "pairs", "pairs_wanted", "tags"):
             chosen[name] = data.get(name)
         return {key: value for key, value in chosen.items() if value}
 
@@ -399,7 +405,7 @@ def initial_of(study: Study) -> dict[str, Any]:
     policies, chosen = Policies.of(study), Selection.of(study)
     plain = (
         *("overlap", "order", "hints", "quota", "answers_per_hour"),
-        *("training", "controls", "show_gold", "adjudicated_labels"),
+        *("training", "controls", "show_gold", "show_hours", "adjudicated_labels"),
     )
     return {
         **{
@@ -409,6 +415,7 @@ def initial_of(study: Study) -> dict[str, Any]:
         },
         "categories": chosen.categories,
         "models": chosen.models,
+        "tags": chosen.tags,
         "instructions": chosen.instructions or None,
         "samples": chosen.samples,
         "pairs": chosen.pairs,
@@ -418,6 +425,7 @@ def initial_of(study: Study) -> dict[str, Any]:
         "rubric": study.rubric_id,
         "guideline": study.guideline_id,
         **{name: getattr(policies, name) for name in plain},
+        "confirm_answers": not policies.one_key,
         "last_day": policies.last_day and policies.last_day.isoformat(),
         "qualification_of": policies.qualification and policies.qualification.of,
         "qualification_pass": policies.qualification and policies.qualification.needed,
@@ -436,13 +444,16 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
         "tasks",
         gettext_lazy("What is rated"),
         gettext_lazy("Tasks are created from these choices at launch."),
-        ("rubric", "categories", "models", "instructions", "samples", "pairs", "baselines", "pairs_wanted", "judges"),
+        (
+            *("rubric", "categories", "tags", "models", "instructions", "samples"),
+            *("pairs", "baselines", "pairs_wanted", "judges"),
+        ),
     ),
     (
         "handout",
         gettext_lazy("Task assignment"),
         "",
-        ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day"),
+        ("overlap", "quota", "order", "hints", "answers_per_hour", "last_day", "confirm_answers"),
     ),
     (
         "quality",
@@ -478,7 +489,7 @@ _SECTIONS: list[tuple[str, Label, Label, tuple[str, ...]]] = [
     (
         "plan",
         gettext_lazy("Plan"),
-        gettext_lazy("These fields affect only the plan beside this form."),
-        ("raters", "hourly_pay", "currency"),
+        gettext_lazy("These fields affect the plan beside this form and what raters read about time and pay."),
+        ("raters", "hourly_pay", "currency", "show_hours"),
     ),
 ]

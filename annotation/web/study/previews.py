@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from accounts.models import User
 from accounts.permissions import results_page
+from annotation.assignment.rater_progress import Progress
 from annotation.models import Assignment, Rater, Study, Task
 from annotation.policies.hints import CONDITION as HINT
 from annotation.policies.policies import Policies
@@ -79,13 +80,18 @@ def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpRespon
         form = AnswerForm(screen.criteria, request.POST, shown=screen.shown)
         if form.is_valid():
             return _go_on(request, study, context["task_number"] % count + 1, assignment)
-        context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
+        context |= screen_context(assignment, screen, form, progress=_so_far(context["task_number"]))
         part = getattr(request, "htmx", False)
         return render(request, "annotation/rate.html#task" if part else "annotation/rate.html", context, status=422)
     form = AnswerForm(screen.criteria, shown=screen.shown)
-    context |= screen_context(assignment, screen, form, submitted=context["task_number"] - 1)
+    context |= screen_context(assignment, screen, form, progress=_so_far(context["task_number"]))
     context["late"] = False
     return render(request, "annotation/rate.html", context)
+
+
+def _so_far(number: int) -> Progress:
+    """The progress of somebody who has answered all tasks of the preview before this one."""
+    return Progress(submitted=number - 1, skipped=0, open=1, active_seconds=0.0)
 
 
 def _go_on(request: HttpRequest, study: Study, number: int, assignment: Assignment | None = None) -> HttpResponse:
