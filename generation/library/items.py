@@ -7,10 +7,17 @@ from django.db.models import QuerySet
 
 from core.db.created_rows import note_created
 from core.db.removal import conditions
+from core.messages.message import Wording
 from core.tables.bad_rows import Place
 from generation.importers.records import InstructionRecord
 from generation.library.loading import Instructions, Models
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
+
+NO_INSTRUCTION = Wording("items.no_instruction", "no instruction %(name)s in benchmark %(benchmark)s")
+NO_RESPONSE = Wording("items.no_response", "no response %(name)s in benchmark %(benchmark)s")
+NO_SINGLE_RESPONSE = Wording("items.no_single_response", "no single response %(name)s in benchmark %(benchmark)s")
+NO_RESPONSE_OF = Wording("items.no_response_of", "no response of %(model)s to %(name)s in benchmark %(benchmark)s")
+LOAD_FIRST = Wording("items.load_first", "load its instructions and responses first")
 
 LONGEST_NAME = 200
 
@@ -121,12 +128,13 @@ class Items:
             )
         if not self.may_create and self.find(name) is None:
             if name.instruction_id not in self.instructions:
-                what = f"no instruction {name.instruction_id!r}" if name.model else f"no response {name.item!r}"
+                known = name.instruction_id if name.model else name.item
+                what = (NO_INSTRUCTION if name.model else NO_RESPONSE)(name=repr(known), benchmark=slug)
             elif name.model:
-                what = f"no response of {name.model!r} to {name.instruction_id!r}"
+                what = NO_RESPONSE_OF(model=repr(name.model), name=repr(name.instruction_id), benchmark=slug)
             else:
-                what = f"no single response {name.item!r}"
-            raise place.bad(f"{what} in benchmark {slug}", "load its instructions and responses first")
+                what = NO_SINGLE_RESPONSE(name=repr(name.item), benchmark=slug)
+            raise place.bad(what, LOAD_FIRST())
         if name.instruction_id in self.instructions:
             return self.instructions.category_of(name.instruction_id)
         return category.pk if category else None

@@ -17,7 +17,7 @@ from generation.models import MAIN_EXPERIMENT, Benchmark, Category, GenerationRu
 from generation.text_metrics.counts import word_count
 
 RECORDS_AT_ONCE = 500
-FILLED_TEXTS = ("reference", "hint", "language", "rubric")
+FILLED_TEXTS = ("reference", "hint", "language", "rubric", "asked_by")
 CHARACTERS_AT_ONCE = 4_000_000
 
 T = TypeVar("T")
@@ -180,8 +180,9 @@ def import_run(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> Gener
 class Instructions:
     """A benchmark's instructions by the names files use, and how records become more of them.
 
-    With `compare` a record's reference, hint, words asked, language, rubric and tags are given to a row that has none, and
-    `differing` names the instructions whose text or reference is stored otherwise; what is stored stays.
+    With `compare` a record's reference, hint, words asked, language, rubric, tags, user and difficulty are given to a
+    row that has none, and `differing` names the instructions whose text or reference is stored otherwise; what is
+    stored stays.
     """
 
     def __init__(self, benchmark: Benchmark, *, compare: bool = False) -> None:
@@ -241,6 +242,7 @@ class Instructions:
             parts=_parts_of(record),
             **{name: getattr(record, name) for name in FILLED_TEXTS},
             tags=list(record.tags),
+            difficulty=list(record.difficulty) or None,
         )
 
     def _may_complete(self, record: InstructionRecord) -> bool:
@@ -276,7 +278,7 @@ class Instructions:
         if row.category_id is None and fresh.category_id is not None:
             row.category = fresh.category
             lacking.append("category")
-        for name in (*FILLED_TEXTS, "tags", "words_asked"):
+        for name in (*FILLED_TEXTS, "tags", "words_asked", "difficulty"):
             if getattr(fresh, name) and not getattr(row, name):
                 setattr(row, name, getattr(fresh, name))
                 lacking.append(name)
