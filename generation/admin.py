@@ -15,6 +15,7 @@ from generation.models import (
     EndpointGrant,
     EndpointSlots,
     EndpointTurn,
+    ErrorPhrases,
     GenerationItem,
     GenerationRun,
     GenerationShare,
@@ -135,9 +136,9 @@ class EndpointGrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-@admin.register(Import, SpendingLimit)
+@admin.register(ErrorPhrases, Import, SpendingLimit)
 class ShownAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Imports are undone, and limits set, on their own pages, which enter it in the log; here they are only read."""
+    """Imports are undone, and limits and phrases set, on pages that enter it in the log; here they are only read."""
 
     list_display = ["__str__", "workspace"]
     list_select_related = ["workspace"]

@@ -103,7 +103,9 @@ class Instruction(models.Model):
     `messages` is a chat: [{"role": "user", "content": ...}, ...]. `parts` are what its last message was put together
     from: {"task": ..., "data": ..., "requirements": [...]}; none where the prompt came finished. `rubric` is the key of
     the benchmark's rubric by which its responses are rated and judged, where the benchmark has several, such as one for
-    objective and one for subjective questions; empty where the nearest one is.
+    objective and one for subjective questions; empty where the nearest one is. `asked_by` is the user who asked, by
+    whatever id its source uses, and `difficulty` the ratings from 1, very easy, to 5, very hard, that came with it;
+    empty and None where the source says nothing.
     """
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
@@ -118,6 +120,8 @@ class Instruction(models.Model):
     language = models.CharField(max_length=10, blank=True)
     tags = models.JSONField(default=list, blank=True)
     rubric = models.CharField(max_length=150, blank=True, default="", db_default="")
+    asked_by = models.CharField(max_length=200, blank=True, default="", db_default="")
+    difficulty = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ["benchmark", "external_id"]
@@ -223,6 +227,20 @@ class SpendingLimit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workspace_id}: {self.money}"
+
+
+class ErrorPhrases(models.Model):
+    """The phrases by which texts of a workspace count as errors, where a lead has changed them."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, related_name="error_phrases")
+    refusals = models.JSONField(default=list)
+    meaningless = models.JSONField(default=list)
+
+    class Meta:
+        verbose_name_plural = "error phrases"
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id}: {len(self.refusals)}, {len(self.meaningless)}"
 
 
 class EndpointTurn(models.Model):

@@ -1,8 +1,9 @@
 from django.urls import path
 
 from generation.web import spending as spending_page
+from generation.web.curation import pages as curation_pages
 from generation.web.endpoints import pages as endpoint_pages
-from generation.web.library import pages as library_pages
+from generation.web.library import error_phrases, pages as library_pages
 from generation.web.responses import pages as run_pages
 
 app_name = "generation"
@@ -11,6 +12,7 @@ urlpatterns = [
     path("library/", library_pages.library, name="library"),
     path("<benchmark:slug>/", library_pages.benchmark, name="benchmark"),
     path("<benchmark:slug>/generate/", run_pages.start_run, name="start_run"),
+    path("<benchmark:slug>/curation/", curation_pages.curation, name="curation"),
     path("library/instructions/<str:public_id>/", library_pages.instruction, name="instruction"),
     path("library/responses/", library_pages.responses, name="responses"),
     path("library/responses/<str:public_id>/", library_pages.response, name="response"),
@@ -23,6 +25,7 @@ urlpatterns = [
     path("library/endpoints/<int:pk>/", endpoint_pages.edit_endpoint, name="edit_endpoint"),
     path("library/endpoints/<int:pk>/remove/", endpoint_pages.remove_endpoint, name="remove_endpoint"),
     path("library/endpoints/<int:pk>/test/", endpoint_pages.test_endpoint, name="test_endpoint"),
+    path("library/error-phrases/<slug:slug>/", error_phrases.error_phrases, name="error_phrases"),
     path("runs/spending/", spending_page.spending, name="spending"),
     # /runs/generation/
     path("runs/generation/", run_pages.runs, name="runs"),

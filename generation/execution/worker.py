@@ -255,11 +255,24 @@ def work_through(
             kind.recover(run, clock)
             check_room()
             if begin():
-                while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
-                    pass
+                make_calls(run, open_queues, options=options, clock=clock, chat_for=chat_for, interrupted=interrupted)
             if not kind.finish_if_done(run, clock=clock) and leaving.is_set() and run.status == AnyRun.Status.RUNNING:
                 send(kind.task, run.pk)  # Another worker goes on at once; the sweep would see to it within a minute.
     run.refresh_from_db()
+
+
+def make_calls(
+    run: AnyRun,
+    open_queues: OpenQueues,
+    *,
+    options: WorkerOptions,
+    clock: Clock,
+    chat_for: ChatMaker,
+    interrupted: Wording,
+) -> None:
+    """Make the calls of these queues; the run is left in the state that says why the work ended."""
+    while async_to_sync(_work)(run, open_queues, options, clock, chat_for, interrupted):
+        pass
 
 
 async def _work(

@@ -9,11 +9,13 @@ database is safe.
 import errno
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from pathlib import Path
+from typing import IO, cast
 
 from django.conf import settings
 
@@ -41,6 +43,23 @@ class LogFull(LogUnusable):
 def log_has_room() -> bool:
     """Whether the disk of the files has room, and that of SQLite's file."""
     return has_room(_folder(), database_folder())
+
+
+@contextmanager
+def spool(in_memory: int) -> Iterator[IO[bytes]]:
+    """Yield an empty file for replies that can be had again, with up to so many bytes in memory and the rest on this disk.
+
+    It is gone after the block. Raises LogUnusable if the block finds the disk full.
+    """
+    folder = _folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.SpooledTemporaryFile(in_memory, dir=str(folder)) as file:
+            yield cast(IO[bytes], file)
+    except OSError as error:
+        if is_full(error):
+            raise _failed(error) from error
+        raise
 
 
 @dataclass(frozen=True)

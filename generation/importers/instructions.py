@@ -29,11 +29,16 @@ COLUMNS = (
     "tags",
     "checklist",
     "rubric",
+    "user",
+    "difficulty",
 )
+NAMED_ONLY = ("user", "difficulty")
+"""Columns that are read only where they are named, since other files use these names for other things."""
+BY_OWN_NAME = tuple(name for name in COLUMNS if name not in NAMED_ONLY)
 PARTS = ("task", "data", "requirements")
 PARTED = ("prompt", "task", "data", "hint")
 """Columns whose value may be a list of texts, which are parts of one text."""
-LISTS = ("requirements", "tags", "checklist")
+LISTS = ("requirements", "tags", "checklist", "difficulty")
 ROLES = ("system", "user", "assistant")
 LONGEST_NAME, LONGEST_KEY, LONGEST_LANGUAGE = 200, 100, 10
 LANGUAGES = {
@@ -47,6 +52,9 @@ LANGUAGES = {
     "zh-cn": "zh-hans",
     "zh_cn": "zh-hans",
 }
+LEVELS = ("very easy", "easy", "medium", "hard", "very hard")
+"""How hard an instruction is, on WildBench's scale (arXiv 2406.04770, section 2); a rating is the place counted from 1."""
+LEVELS_ZH = ("很容易", "容易", "中等", "难", "很难")
 _LIST_MARK = re.compile(r"(?<!\s)\s*(?:[-*•·]\s+|\(?\d{1,2}[.):]\s+|\d{1,2}[、．）])")
 
 
@@ -61,7 +69,7 @@ class InstructionLayout:
     """
 
     named: Mapping[str, str]
-    by_own_name: Collection[str] = COLUMNS
+    by_own_name: Collection[str] = BY_OWN_NAME
     language: str = ""
     rubric: str = ""
     overall: str = ""
@@ -73,7 +81,8 @@ class InstructionLayout:
     def value(self, row: Row, name: str) -> str:
         """The text of a column: of a list its parts, with a blank line between them where the column may have several.
 
-        Messages, requirements, tags and checklists may be lists as JSON. Raises BadRow for a list where one value belongs.
+        Messages, requirements, tags, checklists and difficulties may be lists as JSON. Raises BadRow for a list where
+        one value belongs.
         """
         column = self.column_of(name)
         if column not in row.nested or name == "messages":
@@ -132,6 +141,8 @@ def instruction_of(row: Row, layout: InstructionLayout) -> InstructionRecord:
         rubric=_key(row, layout, "rubric") or layout.rubric,
         checklist=requirements_in(layout.value(row, "checklist")),
         overall=layout.overall,
+        asked_by=_user(row, layout),
+        difficulty=_difficulty(row, layout),
     )
 
 
@@ -243,3 +254,36 @@ def _tags(row: Row, layout: InstructionLayout) -> tuple[str, ...]:
     if any(len(tag) > LONGEST_KEY for tag in tags):
         raise row.place.bad("a tag is too long", f"keep tags to {LONGEST_KEY} characters")
     return tags
+
+
+def _user(row: Row, layout: InstructionLayout) -> str:
+    user = storable(layout.value(row, "user")).strip()
+    if len(user) > LONGEST_NAME:
+        raise row.place.bad("the user's id is too long", f"keep it to {LONGEST_NAME} characters")
+    return user
+
+
+def _difficulty(row: Row, layout: InstructionLayout) -> tuple[int, ...]:
+    """Ratings of one or several raters: a JSON list, or with commas between."""
+    text = layout.value(row, "difficulty").strip()
+    if text.lower() in EMPTY_WORDS:
+        return ()
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    written = [str(one) for one in listed] if isinstance(listed, list) else re.split("[,，;；]", text)
+    ratings = [difficulty_rating(one) for one in written if one.strip()]
+    if None in ratings:
+        known = f"write {', '.join(LEVELS)}, or 1 to {len(LEVELS)}"
+        raise row.place.bad(f"{text[:40]!r} is no difficulty", known)
+    return tuple(rating for rating in ratings if rating is not None)
+
+
+def difficulty_rating(text: str) -> int | None:
+    """The rating from 1 to 5 that a level or a number states; None where it states none."""
+    text = " ".join(text.strip().casefold().split())
+    for levels in (LEVELS, LEVELS_ZH):
+        if text in levels:
+            return levels.index(text) + 1
+    return int(text) if text in ("1", "2", "3", "4", "5") else None

@@ -20,11 +20,12 @@ class PromptParts:
 class InstructionRecord:
     """A prompt. `category` is the key its source uses, `parent` that of the category above, if known.
 
-    `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say
-    what the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its
-    responses are rated; empty where the nearest one is. `prefill` is the first line of the answer, given to the model.
+    `history` is what stands before the text in a conversation, as (role, content) from its beginning. `parts` say what
+    the text was put together from, where it was. `rubric` is the key of the benchmark's rubric by which its responses
+    are rated; empty where the nearest one is. `prefill` is the first line of the answer, given to the model.
     `checklist` are questions about this instruction alone, and `overall` is the scale of an overall score that its own
-    rubric has, such as 1:10.
+    rubric has, such as 1:10. `asked_by` is the id of the user who asked, and `difficulty` ratings from 1, very easy, to
+    5, very hard.
     """
 
     place: Place
@@ -43,6 +44,8 @@ class InstructionRecord:
     prefill: str = ""
     checklist: tuple[str, ...] = ()
     overall: str = ""
+    asked_by: str = ""
+    difficulty: tuple[int, ...] = ()
 
     @property
     def messages(self) -> list[dict[str, str]] | None:

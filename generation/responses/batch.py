@@ -1,18 +1,19 @@
 """The OpenAI batch API as a second transport: write the file, submit, poll, ingest. It results in the same rows.
 
 A run with settings.transport "batch" is divided into parts of one model each. The items of a part are leased to
-"batch:<id>" until the batch's window is over, so that no other worker takes them. The server knows what was submitted by
-run and part, so a part whose submission was not recorded is found there and not sent twice.
+"batch:<id>" until the batch's window is over, so that no other worker takes them, and what they may cost is reserved for
+as long under the same name, in the run's budget and in the workspace's month (generation/execution/budget.py). The
+server knows what was submitted by run and part, so a part whose submission was not recorded is found there and not sent
+twice.
 """
 
 import itertools
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -22,8 +23,10 @@ from core.clock import Clock
 from core.messages.message import stored
 from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
 from generation.endpoints.grants import callable_reach, key_of
+from generation.execution.budget import end_reservation, reserve
 from generation.execution.monthly_limit import month_of
-from generation.execution.states import stopping_at_faults
+from generation.execution.states import check_room, stopping_at_faults
+from generation.execution.write_ahead_log import spool
 from generation.llm.errors import (
     ChatError,
     HostNotAllowed,
@@ -37,7 +40,7 @@ from generation.llm.errors import (
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import HostRefused
 from generation.llm.protocol.bodies import beginning
-from generation.llm.protocol.prices import NOTHING, Ceiling, Prices
+from generation.llm.protocol.prices import NOTHING, Prices, Spend
 from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
 from generation.llm.replies import read_completion
 from generation.llm.requests import body_of
@@ -92,6 +95,7 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
         return Advance()
     total = Advance()
     with stopping_at_faults(run, clock=clock):
+        check_room()
         away = ""
         for model in models_of(run):
             if not _goes_on(run):
@@ -127,12 +131,14 @@ def _advance_model(
         if batch["id"] not in _known_batches(run):
             _adopt(run, model, batch, clock)
         if batch["status"] in OPEN:
+            _keep_reservation(run, model, endpoint, OWNER + batch["id"], clock)
             total += Advance(open_batches=1)
         elif _known_batches(run)[batch["id"]] != INGESTED:
             total += _ingest(run, batch, files, prices_of(endpoint))
     while lines := _next_part(run, model, endpoint, clock):
-        pks = [call.key for call, _line in lines]
-        if why := _crosses_budget(run, clock):
+        pks, cost = [call.key for call, _line in lines], sum((call.reserve for call, _line in lines), NOTHING)
+        claim = _claim_of(f"{pks[0]}-{pks[-1]}")
+        if why := _reserve(run, claim, cost, clock):
             _lease(run, pks, "", None)
             pause_run(run, why, clock=clock)
             return total
@@ -141,13 +147,14 @@ def _advance_model(
         except ChatError as error:
             if not isinstance(error, UNSURE):
                 # Nothing was started, so the claim can end at once.
-                _lease(run, pks, "", None)
+                _give_back(run, pks, claim)
             raise
         if begun is None:
-            _lease(run, pks, "", None)
+            _give_back(run, pks, claim)
             return total
         with transaction.atomic():
             _lease(run, pks, OWNER + begun["id"], clock() + WINDOW)
+            _hand_on(run, claim, OWNER + begun["id"], clock)
             _know(run, begun["id"], SUBMITTED)
         total += Advance(submitted=len(lines), open_batches=1)
     return total
@@ -214,23 +221,49 @@ def _line(call: TextCall) -> bytes:
     return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
-def _crosses_budget(run: GenerationRun, clock: Clock) -> str:
-    """Why what is submitted and not answered, or about to be submitted, may not be: the run's budget, or the month's
-    limit of the workspace; '' where it may."""
-    ceiling, month = Ceiling(run.budget_calls, run.budget_tokens, run.budget_money), month_of(run.workspace_id, clock)
-    if not ceiling.limited and month is None:
+def _reserve(run: GenerationRun, owner: str, cost: Spend, clock: Clock) -> str:
+    """Reserve all that a batch may cost, or nothing; return why not: the month's limit of the workspace, or the budget."""
+    end_reservation(run, owner)
+    _ceiling, added = reserve(run, owner, cost, clock, spent_of, whole=True)
+    if added == cost:
+        run.shares.filter(worker=owner).update(leased_until=clock() + CLAIM)
         return ""
-    spend = NOTHING
-    for model in models_of(run):
-        queue = GenerationQueue(run, endpoint_of(model), SUBMITTING, clock)
-        submitted = run.items.filter(status=GenerationItem.Status.WAITING, leased_by__startswith=OWNER, model=model)
-        for item in submitted.select_related("instruction", "model").iterator(2_000):
-            if (call := queue.take_up(item)) is not None:
-                queue.prepare(call)
-                spend += call.reserve
-    if month is not None and spend.money > month.room:
-        return month.why_paused(spend.money)
-    return call_messages.BATCH_OVER_BUDGET() if ceiling.crossed_by(spend + spent_of(run)) else ""
+    month = month_of(run.workspace_id, clock)
+    if month is not None and cost.money > month.room:
+        return month.why_paused(cost.money)
+    return call_messages.BATCH_OVER_BUDGET()
+
+
+def _claim_of(items: str) -> str:
+    """Under which name the part of these items, as its batch names them, is reserved for until its batch has an id."""
+    return f"{SUBMITTING}:{items}"[:64]
+
+
+def _hand_on(run: GenerationRun, claim: str, owner: str, clock: Clock) -> None:
+    """Let the batch have what was reserved while it was submitted, until its window is over."""
+    run.shares.filter(worker=claim).update(worker=owner[:64], leased_until=clock() + WINDOW)
+
+
+def _give_back(run: GenerationRun, pks: Sequence[int], claim: str) -> None:
+    _lease(run, pks, "", None)
+    end_reservation(run, claim)
+
+
+def _keep_reservation(run: GenerationRun, model: LanguageModel, endpoint: Endpoint, owner: str, clock: Clock) -> None:
+    """Reserve what the open batch may cost if nothing is reserved for it, as where its submitter was killed.
+
+    It will be paid for, so this is done whether or not the limits have room.
+    """
+    held = run.items.filter(status=GenerationItem.Status.WAITING, leased_by=owner[:64])
+    if run.shares.filter(worker=owner[:64]).exists() or not held.exists():
+        return
+    queue, cost = GenerationQueue(run, endpoint, SUBMITTING, clock, models=(model.pk,)), NOTHING
+    for item in held.select_related("instruction", "model").iterator(2_000):
+        if (call := queue.take_up(item)) is not None:
+            queue.prepare(call)
+            cost += call.reserve
+    parts = {"calls": cost.calls, "tokens": cost.tokens, "money": cost.money, "leased_until": clock() + WINDOW}
+    run.shares.get_or_create(worker=owner[:64], defaults=parts)
 
 
 def _lease(run: GenerationRun, pks: Sequence[int], owner: str, until: datetime | None) -> None:
@@ -248,7 +281,8 @@ def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], c
         pks = list(free.filter(pk__range=(ends[0], ends[1])).values_list("pk", flat=True))
         _lease(run, pks, OWNER + batch["id"], clock() + WINDOW)
     with transaction.atomic():
-        _know(run, batch["id"], SUBMITTED)
+        if _know(run, batch["id"], SUBMITTED):
+            _hand_on(run, _claim_of(str(batch["metadata"].get("items", ""))), OWNER + batch["id"], clock)
 
 
 def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
@@ -282,6 +316,7 @@ def _ingest_files(
                 record_failure(item, call_messages.LEFT_OUT_OF_BATCH(batch=batch["id"]))
         else:
             _lease(run, list(waiting), "", None)
+        end_reservation(run, owner)
     if batch["status"] == "failed":
         raise Refused(call_messages.BATCH_REFUSED(batch=batch["id"], words=_errors_of(batch)))
     return Advance(ingested=done, failed=failed)
@@ -417,12 +452,12 @@ class _Files:
     @contextmanager
     def content(self, file: str) -> Iterator[IO[bytes]]:
         """Yield the file from its beginning; a long one is spooled to disk."""
-        with tempfile.SpooledTemporaryFile(SPOOLED) as spool:
+        with spool(SPOOLED) as kept:
             with _as_chat_errors(), self._client.files.with_streaming_response.content(file) as response:
                 for piece in response.iter_bytes():
-                    spool.write(piece)
-            spool.seek(0)
-            yield cast(IO[bytes], spool)
+                    kept.write(piece)
+            kept.seek(0)
+            yield kept
 
 
 class _as_chat_errors:

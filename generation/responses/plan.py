@@ -18,7 +18,7 @@ from generation.execution.budget import ceiling_of
 from generation.library.loading import batches
 from generation.library.prompts import worded_for_length
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
-from generation.llm.protocol.wrapping import LENGTHS
+from generation.llm.protocol.wrapping import LENGTHS, first_line_of
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationItem, GenerationRun, Instruction, LanguageModel
 
 BATCH = 2_000
@@ -179,6 +179,12 @@ def instructions_of(
     if keys:
         found = found.filter(category__key__in=keys) | found.filter(category__parent__key__in=keys)
     return found.order_by("external_id", "pk")
+
+
+def gives_first_lines(benchmark: Benchmark) -> bool:
+    """Return whether an instruction of the benchmark gives the first line of its answer."""
+    rows = instructions_of(benchmark).values_list("messages", flat=True)
+    return any(first_line_of(messages or ()) for messages in rows.iterator(chunk_size=BATCH))
 
 
 def tags_of(benchmark: Benchmark, categories: Iterable[str] = ()) -> list[str]:

@@ -24,6 +24,7 @@ from generation.execution.work_queue import InFlightCall, WorkQueue
 from generation.execution.worker import ChatMaker
 from generation.llm.errors import ChatError, TooLong
 from generation.llm.protocol.call_limits import CallFailed
+from generation.llm.protocol.messages import NO_TEXT
 from generation.llm.protocol.prices import MILLIONTH, Spend
 from generation.llm.protocol.token_limits import allowed_tokens, estimated_tokens, next_allowance, told_by
 from generation.llm.protocol.wrapping import NothingToWrap, chat_of, first_line_of
@@ -152,6 +153,7 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
 
     def record_reply(self, call: TextCall, reply: Reply) -> bool:
         record_response(call.item, reply, self.prices)
+        self.count_usable(bool(reply.text.strip()), NO_TEXT(finish=reply.finish_reason or "-"))
         return True
 
     def record_attempt(self, call: TextCall, error: CallFailed, money: Decimal) -> None:

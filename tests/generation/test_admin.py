@@ -11,6 +11,7 @@ from generation.models import (
     Endpoint,
     EndpointSlots,
     EndpointTurn,
+    ErrorPhrases,
     GenerationItem,
     GenerationRun,
     GenerationShare,
@@ -39,6 +40,7 @@ def signed_in(client):
     )
     Import.objects.create(workspace=study.workspace, command="load_table", file="r.csv", about=study.slug)
     SpendingLimit.objects.create(workspace=study.workspace, money=5)
+    ErrorPhrases.objects.create(workspace=study.workspace, refusals=["never"])
     run = GenerationRun.objects.create(benchmark=study.benchmark, name="first")
     response = Response.objects.get()
     item = GenerationItem.objects.create(run=run, instruction=response.instruction, model=LanguageModel.objects.get())

@@ -151,6 +151,7 @@ NONE_USABLE = Wording(
     "The last %(n)s replies could not be used, so the run stopped; the last one: %(reason)s. Check the model and the "
     "method; to continue all the same, start the run again.",
 )
+NO_TEXT = Wording("call.no_text", "it has no text (finish reason: %(finish)s)")
 PUT_OFF = Wording("call.put_off", "Calls are being delayed and will be sent again: %(words)s")
 OVER_BUDGET = Wording("call.over_budget", "The next call might exceed the budget. Raise the budget and resume the run.")
 BATCH_OVER_BUDGET = Wording(

@@ -11,14 +11,15 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.members.workspaces import workspace_for_command
 from core.errors import UserError
 from generation.library.error_modes import base_of, error_modes, installed_rules, rules_file
+from generation.library.error_phrases import rules_of
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.text_metrics.error_modes import MODES, RULES, as_plain
 
 
 class Command(BaseCommand):
     help = (
-        "Print for each model the share of responses with each error mode. What counts as an error can be edited: "
-        "--write-rules writes the rules into the installation's data folder."
+        "Print for each model the share of responses with each error mode. A lead edits the phrases of a workspace on its "
+        "page; --write-rules writes the limits and the phrases of all other workspaces into the installation's data folder."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--each", type=int, help="Maximum number of responses to read per model (default: all).")
         parser.add_argument("--seed", type=int, default=0, help="Seed of the sample of responses that --each draws.")
         parser.add_argument("--passages", type=int, default=0, help="Number of passages to print per model and mode.")
-        parser.add_argument("--rules", type=Path, help="Use the rules of this file instead of the installation's.")
+        parser.add_argument("--rules", type=Path, help="Use the rules of this file instead of the workspace's.")
         parser.add_argument(
             "--write-rules", action="store_true", help="Write the usual rules where they can be edited."
         )
@@ -49,7 +50,10 @@ class Command(BaseCommand):
             raise CommandError(f"{file} is already there; edit it, or remove it first.")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(as_plain(RULES), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        self.stdout.write(f"The rules are in {file}; pages and commands read them from there.")
+        self.stdout.write(
+            f"The rules are in {file}; pages and commands read them from there, except phrases that a workspace has "
+            "of its own."
+        )
 
     def _print(self, options: dict[str, Any]) -> None:
         workspace = workspace_for_command(options["workspace"])
@@ -60,7 +64,7 @@ class Command(BaseCommand):
         for name in ("each", "passages"):
             if options[name] is not None and options[name] < (name == "each"):
                 raise CommandError(f"--{name} {options[name]} is too small.")
-        rules = installed_rules(options["rules"])
+        rules = installed_rules(options["rules"]) if options["rules"] else rules_of(workspace)
         given = {name: options[name] for name in ("experiment", "each", "seed")}
         rows = error_modes(benchmark, rules=rules, **given)
         if not rows:

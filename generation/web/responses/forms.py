@@ -11,11 +11,16 @@ from core.web.row_choices import RowsField
 from generation.llm.protocol.prices import MOST_COUNTED
 from generation.llm.protocol.wrapping import LENGTHS
 from generation.models import MAIN_EXPERIMENT, Category, LanguageModel
-from generation.responses.plan import EXPERIMENTS, NEW_TOKENS
+from generation.responses.plan import EXPERIMENTS, NEW_TOKENS, Prefill
 from generation.web.run_controls import BudgetForm
 
 MOST_TAGS = 20
 """More tags than these are no versions to choose from, and are not offered."""
+PREFILLS = [
+    (Prefill.CONTINUE.value, _("Have the model continue it")),
+    (Prefill.TURN.value, _("Send it as the assistant's turn")),
+    (Prefill.OFF.value, _("Leave it off")),
+]
 
 
 def experiment_label(key: str) -> str:
@@ -62,13 +67,22 @@ class GenerationForm(BudgetForm):
         required=False,
     )
     experiment = forms.ChoiceField(label=_("Requested length"), initial=MAIN_EXPERIMENT)
-    temperature = forms.FloatField(label=_("Temperature"), min_value=0, max_value=2)
+    temperature = forms.FloatField(label=_("Temperature"), help_text=_("0 decodes greedily."), min_value=0, max_value=2)
     max_tokens = forms.IntegerField(
         label=_("Maximum new tokens"),
         help_text=_("If a model allows fewer tokens, the call requests fewer."),
         min_value=1,
         max_value=1_000_000,
         initial=NEW_TOKENS,
+    )
+    prefill = forms.TypedChoiceField(
+        label=_("First line of the answer"),
+        help_text=_("Where an instruction gives it. Servers of vLLM can continue it; some services continue a turn."),
+        choices=PREFILLS,
+        coerce=Prefill,
+        empty_value=Prefill.CONTINUE,
+        initial=Prefill.CONTINUE,
+        required=False,
     )
     batch = forms.BooleanField(
         label=_("Use the batch API"),
@@ -84,6 +98,7 @@ class GenerationForm(BudgetForm):
         "experiment",
         "temperature",
         "max_tokens",
+        "prefill",
         "batch",
     ]
 
@@ -93,6 +108,7 @@ class GenerationForm(BudgetForm):
         models: "QuerySet[LanguageModel]",
         categories: "QuerySet[Category]",
         tags: Sequence[str] = (),
+        with_prefill: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -102,6 +118,8 @@ class GenerationForm(BudgetForm):
             of_tags.choices = [(tag, tag) for tag in tags]
         else:
             del self.fields["tags"]
+        if not with_prefill:
+            del self.fields["prefill"]
         choices, experiment = self.fields["models"], self.fields["experiment"]
         offered = [(one.key, one.name) for one in categories]
         if len(offered) > 1:

@@ -23,7 +23,9 @@ from generation.responses.manifest import measures_of
 from generation.responses.plan import (
     GenerationRequest,
     NothingToGenerate,
+    Prefill,
     default_parameters,
+    gives_first_lines,
     instructions_of,
     plan_generation,
     sent_just_now,
@@ -130,7 +132,12 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     initial = default_parameters(benchmark)
     categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
     form = GenerationForm(
-        request.POST or None, models=models, categories=categories, tags=tags_of(benchmark), initial=initial
+        request.POST or None,
+        models=models,
+        categories=categories,
+        tags=tags_of(benchmark),
+        with_prefill=gives_first_lines(benchmark),
+        initial=initial,
     )
     if request.method == "POST" and form.is_valid():
         made = _planned(form, benchmark, user)
@@ -158,6 +165,7 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
         categories=given.get("categories", ()),
         tags=given.get("tags", ()),
         parameters={"temperature": given["temperature"], "max_tokens": given["max_tokens"]},
+        prefill=given.get("prefill", Prefill.CONTINUE),
         batch=given["batch"],
         budget=form.ceiling,
         user=user,

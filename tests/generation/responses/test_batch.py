@@ -1,5 +1,6 @@
 """The batch transport against a server on a real socket that keeps files and batches as the protocol says."""
 
+import errno
 import io
 import json
 import threading
@@ -13,12 +14,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from generation.execution.budget import reserve
+from generation.execution.monthly_limit import OVER_MONTH, month_of, set_limit
+from generation.llm.protocol.messages import DISK_FULL
 from generation.llm.protocol.prices import UNLIMITED, Ceiling, Spend
 from generation.models import Endpoint, GenerationRun, Instruction, LanguageModel, Response, SurplusReply
-from generation.responses.batch import SUBMITTING, advance, in_batches
+from generation.responses.batch import SUBMITTING, _claim_of, _reserve, advance, in_batches
 from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.recording import spent_of
-from generation.responses.runs import start_run
+from generation.responses.runs import GENERATION, start_run
 from generation.tasks import work
 from tests.factories import make_workspace
 from tests.generation.hostile_server import completion
@@ -363,3 +367,130 @@ def test_a_scripted_model_takes_no_batches():
     LanguageModel.objects.create(workspace=benchmark.workspace, name="pen", endpoint=endpoint)
     with pytest.raises(CommandError, match="does not take batches"):
         call_command("generate", "essays", "--model", "pen", "--batch", stdout=io.StringIO())
+
+
+# The workspace's month, and a full disk
+def reserved_of(run):
+    month = month_of(run.workspace_id, timezone.now)
+    return month.reserved if month else None
+
+
+def ends_with_time(run):
+    """How long what is reserved stays so, for what lies at the endpoint."""
+    return min(run.shares.values_list("leased_until", flat=True)) - timezone.now()
+
+
+def test_what_a_batch_may_cost_is_reserved_in_the_month_until_its_answers_are_stored():
+    with BatchServer() as server:
+        run = make_run(server, parameters={"max_tokens": 100})
+        set_limit(run.benchmark.workspace, Decimal("1"), by=None)
+        look(run)
+        # Four answers of up to 100 tokens, at 10 a million.
+        assert reserved_of(run) == Decimal("0.004")
+        assert ends_with_time(run) > timezone.timedelta(hours=25)
+        other = GenerationRun.objects.create(benchmark=run.benchmark, name="other", status="running")
+        added = reserve(other, "w", Spend(1, 0, Decimal(1)), timezone.now, spent_of)[1]
+        assert added.money == Decimal("0.996")
+        other.delete()
+        server.finish()
+        look(run)
+    assert (run.status, reserved_of(run), run.shares.count()) == ("finished", 0, 0)
+    assert month_of(run.workspace_id, timezone.now).spent == Decimal("0.0004")
+
+
+def test_a_batch_waits_for_room_in_the_month_and_goes_on_by_itself(monkeypatch):
+    monkeypatch.setattr("generation.responses.batch.LINES_A_FILE", 2)
+    sent = []
+    monkeypatch.setattr("generation.tasks.work.delay", sent.append)
+    with BatchServer() as server:
+        run = make_run(server, parameters={"max_tokens": 100})
+        # One batch of two may lie there, and two would cost too much together.
+        set_limit(run.benchmark.workspace, Decimal("0.0032"), by=None)
+        look(run)
+        assert (len(server.batches), run.status, run.message_json["code"]) == (1, "paused", OVER_MONTH.code)
+        assert run.items.exclude(leased_by="").count() == 2
+        GENERATION.sweep(timezone.now, unleased=in_batches)
+        run.refresh_from_db()
+        assert (run.status, sent) == ("paused", [])
+        set_limit(run.benchmark.workspace, Decimal("0.004"), by=None)
+        GENERATION.sweep(timezone.now, unleased=in_batches)
+        run.refresh_from_db()
+        assert run.status == "running" and run.pk in sent
+        assert look(run).submitted == 2
+        server.finish()
+        look(run)
+    assert run.status == "finished" and reserved_of(run) == 0
+
+
+def test_two_parts_that_are_submitted_at_once_hold_a_reservation_each():
+    with BatchServer() as server:
+        run = make_run(server, parameters={"max_tokens": 100})
+        cost = Spend(1, 100, Decimal("0.003"))
+        set_limit(run.benchmark.workspace, Decimal("0.005"), by=None)
+        assert _reserve(run, _claim_of("1-2"), cost, timezone.now) == ""
+        assert _reserve(run, _claim_of("1-2"), cost, timezone.now) == ""
+        assert _reserve(run, _claim_of("3-4"), cost, timezone.now).code == OVER_MONTH.code
+        assert reserved_of(run) == Decimal("0.003")
+
+
+def test_a_submission_that_is_refused_gives_its_reservation_back():
+    with BatchServer() as server:
+        server.refuses = "batches are not for this key"
+        run = make_run(server)
+        set_limit(run.benchmark.workspace, Decimal("10"), by=None)
+        look(run)
+    assert (run.status, reserved_of(run)) == ("failed", 0)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_batch_whose_submitter_died_is_reserved_for(known):
+    """Its claim is handed on to it; where nothing is known of that, it is weighed again."""
+    with BatchServer() as server:
+        run = make_run(server, parameters={"max_tokens": 100})
+        set_limit(run.benchmark.workspace, Decimal("0.004"), by=None)
+        look(run)
+        (batch,) = server.batches.values()
+        GenerationRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "batches": {}})
+        run.refresh_from_db()
+        run.items.update(leased_by=SUBMITTING)
+        if known:
+            run.shares.update(worker=_claim_of(batch["metadata"]["items"]), leased_until=timezone.now())
+        else:
+            run.shares.all().delete()
+        look(run)
+        assert list(run.shares.values_list("worker", "money")) == [("batch:" + batch["id"], Decimal("0.004"))]
+        assert ends_with_time(run) > timezone.timedelta(hours=25)
+        server.finish()
+        look(run)
+    assert (run.status, run.shares.count()) == ("finished", 0)
+
+
+@pytest.mark.parametrize("where", ["before", "results"])
+def test_a_full_disk_pauses_a_run_in_batches_which_goes_on_by_itself(where, settings, monkeypatch, tmp_path):
+    settings.JOURNAL_DIR, settings.DISK_FREE = tmp_path / "journal", 0
+    monkeypatch.setattr("generation.tasks.work.delay", lambda pk: advance(GenerationRun.objects.get(pk=pk)))
+    with BatchServer() as server:
+        run = make_run(server)
+        if where == "before":
+            settings.DISK_FREE = 10**12
+            look(run)
+            assert server.uploads == 0
+        else:
+            look(run)
+            server.finish()
+
+            def full(*_arguments, **_options):
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+            with monkeypatch.context() as patched:
+                patched.setattr("generation.execution.write_ahead_log.tempfile.SpooledTemporaryFile", full)
+                look(run)
+        assert (run.status, run.message_json["code"]) == ("paused", DISK_FULL.code)
+        assert str(settings.JOURNAL_DIR) in run.message
+        settings.DISK_FREE = 0
+        GENERATION.sweep(timezone.now, unleased=in_batches)
+        server.finish()
+        look(GenerationRun.objects.get(pk=run.pk))
+        run.refresh_from_db()
+    assert run.status == "finished" and Response.objects.filter(run=run).count() == 4
+    assert len(server.batches) == 1

@@ -170,3 +170,31 @@ def test_a_benchmark_without_versions_offers_none(client, db):
     form = client.get(reverse("generation:start_run", args=[benchmark])).context["form"]
     assert "tags" not in form.fields
     assert (form.initial["temperature"], form.initial["max_tokens"]) == (0.8, 16_384)
+    assert "prefill" not in form.fields
+
+
+@pytest.mark.parametrize("mode", ["continue", "turn", "off"])
+def test_the_form_says_how_the_first_line_is_given_as_the_command_does(client, benchmark, mode):
+    with HostileServer(lambda request, n: says_or_streams(request, "It rained.")) as server:
+        generate(server, "--prefill", mode, "--tag", "long")
+    of_command = GenerationRun.objects.get()
+    client.force_login(make_user("lead"))
+    address = reverse("generation:start_run", args=[benchmark])
+    form = client.get(address).context["form"]
+    assert [value for value, _label in form.fields["prefill"].choices] == ["continue", "turn", "off"]
+    assert form["prefill"].initial == "continue"
+    given = {
+        "models": [LanguageModel.objects.get().pk],
+        "samples": 1,
+        "experiment": "main",
+        "tags": ["long"],
+        "temperature": form.initial["temperature"],
+        "max_tokens": form.initial["max_tokens"],
+        "prefill": mode,
+    }
+    assert client.post(address, given).status_code == 302
+    of_form = GenerationRun.objects.exclude(pk=of_command.pk).get()
+    assert of_form.manifest["settings"]["prefill"] == of_command.manifest["settings"]["prefill"] == mode
+    assert of_form.parameters == of_command.parameters
+    assert of_form.parameters["temperature"] == 0.0
+    assert client.post(address, {**given, "prefill": "sideways"}).status_code == 422
