@@ -14,6 +14,7 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
 from annotation.api import study_to_read
+from calibration.data.verdicts import failed_judges
 from calibration.fits.export import fit_to_json
 from calibration.models import Fit
 from calibration.reports.cache import latest_reports
@@ -50,6 +51,10 @@ class ReportSerializer(serializers.Serializer[object]):
     data_hash = serializers.CharField(help_text="The hash of the rows that it was computed from.")
     computed_at = serializers.DateTimeField(help_text="When it was computed.")
     answers_since = serializers.IntegerField(help_text="How many answers the study has received since.")
+    failed_judges = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Judges of which a run failed its canary texts; no number counts the verdicts of that run.",
+    )
     result = serializers.JSONField()
 
 
@@ -80,6 +85,8 @@ def fit(request: Request, public_id: str) -> ApiResponse:
 @needs(Scope.READ)
 def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
     """List the newest stored report of each kind and settings of a study, as its pages show them while people rate."""
+    study = study_to_read(request, workspace, slug)
+    failed = [row.judge.name for row in failed_judges(study)]
     found = [
         {
             "kind": row.kind,
@@ -87,9 +94,10 @@ def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
             "data_hash": row.data_hash,
             "computed_at": row.created_at,
             "answers_since": since,
+            "failed_judges": failed,
             "result": row.result,
         }
-        for row, since in latest_reports(study_to_read(request, workspace, slug))
+        for row, since in latest_reports(study)
     ]
     return ApiResponse(ReportSerializer(found, many=True).data)
 

@@ -12,6 +12,7 @@ from django.db.models import Count, Q
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, Task
 from calibration.data.frames import ABOUT_RESPONSES, Floats, Ints
 from calibration.data.scores import score_frame
+from generation.models import Benchmark
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,17 @@ def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVe
     return _most_first(here)
 
 
-def discredited_judges(study: Study) -> list[JudgesVerdicts]:
-    """List judges with verdicts here from runs that failed their canary texts, which no page counts."""
-    return [row for row in judges_by_verdicts(study) if row.discredited]
+def failed_judges(about: Study | Benchmark, judge: Rater | None = None) -> list[JudgesVerdicts]:
+    """List the judges, or this one alone, of which a run on what is asked about failed its canary texts.
+
+    This alone decides which judges are marked. No number counts a verdict of such a run.
+    """
+    if isinstance(about, Study):
+        known = judges_by_verdicts(about)
+    else:
+        answers = Assignment.objects.filter(task__response_a__instruction__benchmark=about)
+        known = judges_of_answers(answers if judge is None else answers.filter(rater=judge))
+    return [row for row in known if row.discredited and judge in (None, row.judge)]
 
 
 def judges_without_verdict(study: Study) -> list[tuple[Rater, int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from calibration.figures.drawing import (
     COLOURS,
@@ -29,10 +29,11 @@ DASHES = (None, "6 3", "2 3", "8 3 2 3")
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y) in order of x."""
+    """Points (x, y) in order of x; `ends`, if there are any, are those of each y's interval, None where it has none."""
 
     name: str
     points: Sequence[tuple[float, float]]
+    ends: Sequence[tuple[float, float] | None] = ()
 
 
 def curves(
@@ -57,7 +58,8 @@ def curves(
     names = [curve.name for curve in series]
     top = LINE * (len(names) + 1) + 12.0 if len(names) > 1 else LINE + 8.0
     bottom = top + height
-    ys = [y for _, y in points] + ([0.0] if from_zero else []) + ([] if rule is None else [rule])
+    ends = [end for curve in series for both in curve.ends if both is not None for end in both]
+    ys = [y for _, y in points] + ends + ([0.0] if from_zero else []) + ([] if rule is None else [rule])
     y_ticks, y_step = round_ticks(min(ys), max(ys))
     y_scale = Scale(y_ticks[0], y_ticks[-1], bottom, top)
     parts = [legend(names, 8, open_from=len(names)), text(y_title, 0, top - 10, size=SMALL, opacity=QUIET)]
@@ -74,11 +76,16 @@ def curves(
     if chosen is not None:
         parts.append(line(x_scale(chosen), top, x_scale(chosen), bottom, dashes="4 3", width=1.4, opacity=0.8))
     parts += [_drawn(curve, place, x_scale, y_scale, step) for place, curve in enumerate(series)]
-    said = "; ".join(
-        f"{curve.name}: " + ", ".join(f"{_x_word(x, x_labels)} {number(y, step)}" for x, y in curve.points)
-        for curve in series
-    )
+    said = "; ".join(f"{curve.name}: {_in_words(curve, x_labels, step)}" for curve in series)
     return figure(title, f"{x_title}, {y_title}. {said}", bottom + 38, parts)
+
+
+def _in_words(curve: Curve, x_labels: Sequence[str], step: float) -> str:
+    said = []
+    for (x, y), both in zip(curve.points, curve.ends or repeat(None), strict=False):
+        interval = f" [{number(both[0], step)}, {number(both[1], step)}]" if both else ""
+        said.append(f"{_x_word(x, x_labels)} {number(y, step)}{interval}")
+    return ", ".join(said)
 
 
 def _x_word(x: float, labels: Sequence[str]) -> str:
@@ -115,6 +122,21 @@ def _drawn(curve: Curve, place: int, x_scale: Scale, y_scale: Scale, step: float
                 stroke_dasharray=DASHES[place % len(DASHES)],
             )
         )
+    for (x, _y), both in zip(curve.points, curve.ends, strict=False):
+        if both is not None:
+            at = percent(x_scale(x))
+            parts.append(
+                element(
+                    "line",
+                    x1=at,
+                    y1=y_scale(both[0]),
+                    x2=at,
+                    y2=y_scale(both[1]),
+                    stroke=COLOURS[place % len(COLOURS)],
+                    stroke_width=1.2,
+                    opacity=0.7,
+                )
+            )
     parts += [
         marker(x_scale(x), y_scale(y), series=place, label=f"{curve.name} ({number(x, step)}, {number(y, step)})")
         for x, y in curve.points

@@ -124,6 +124,16 @@ def figure(title: str, description: str, height: float, parts: Iterable[str]) ->
     )
 
 
+def with_line(drawn: str, words: str) -> str:
+    """A figure with one more line of text at its foot."""
+    found = re.search(r' height="(\d+)"', drawn[: drawn.index(">")])
+    if found is None:
+        raise ValueError("This is not a figure.")
+    foot = int(found[1]) + LINE
+    taller = f'{drawn[: found.start()]} height="{foot}"{drawn[found.end() :]}'
+    return taller.removesuffix("</svg>") + text(words, 0, foot - 4) + "</svg>"
+
+
 def number(value: float, step: float = 0.01) -> str:
     """A figure with as many decimals as `step` has, its thousands apart, with a true minus sign."""
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0

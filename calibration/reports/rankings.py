@@ -24,12 +24,13 @@ from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
-from calibration.reports.pair_rankings import PairParts, pair_parts, rows_in_order
+from calibration.reports.pair_rankings import PairParts, pair_parts
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.ranking.coverage import Unranked, unranked
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks, power_curve, shared_ranks
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
-from calibration.statistics.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels
+from calibration.statistics.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels, TooFewRanked
 from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.ties import descending
 
@@ -41,23 +42,27 @@ REPEATS = 20
 
 @dataclass(frozen=True)
 class ModelMean:
-    """A model's mean of `n` scores with its ends over `clusters`, and its rank with the ends of the true rank."""
+    """A model's mean of `n` scores with its ends over `clusters`, and its rank with the ends of the true rank.
+
+    A model that is `not_ranked`, because it was rated on too few instructions, has neither rank nor ends of one.
+    """
 
     model: str
     mean: float
     low: float
     high: float
-    rank: int
-    rank_low: int
-    rank_high: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
     n: int
     interval_kind: IntervalKind
     clusters: int
+    not_ranked: Literal["", "few", "no_interval"] = ""
 
 
 @dataclass(frozen=True)
 class ModelMeans:
-    """The mean scores of models, the highest first."""
+    """The mean scores of models, the highest first; after those that are ranked, those that are not."""
 
     models: list[ModelMean]
 
@@ -228,8 +233,7 @@ def _one_score(frame: ScoreFrame, key: str) -> tuple[Floats, ScoreFrame, list[fl
 
 def _ranked_means(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> RankedMeans:
     found = _mean_scores(value, rows, draws, seed)
-    order = descending(found.mean)
-    return RankedMeans(_models(found, order, rows.model_names), part(lambda: _ahead(found, order)))
+    return RankedMeans(_models(found, rows.model_names), part(lambda: _ahead(found, _order(found))))
 
 
 def _mean_scores(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> MeanScores:
@@ -239,12 +243,50 @@ def _mean_scores(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> Mean
         raise TooFewModels(str(error)) from error
 
 
-def _models(found: MeanScores, order: Ints, names: Mapping[int, str]) -> list[ModelMean]:
-    columns = (
-        *([names[int(str(pk))] for pk in found.models], found.mean, found.low, found.high),
-        *(found.rank, found.rank_low, found.rank_high, found.n, found.kinds, found.clusters),
-    )
-    return rows_in_order(ModelMean, order, columns)
+def _not_ranked(found: MeanScores) -> dict[int, Unranked]:
+    """By the place of each model that is not ranked, why."""
+    return unranked(dict(enumerate(found.clusters.tolist())))
+
+
+def _order(found: MeanScores) -> Ints:
+    """Order the models by mean, those that are not ranked after the others."""
+    last = np.isin(np.arange(len(found.mean)), list(_not_ranked(found)))
+    order = descending(found.mean)
+    return np.concatenate([order[~last[order]], order[last[order]]])
+
+
+def _models(found: MeanScores, names: Mapping[int, str]) -> list[ModelMean]:
+    out = _not_ranked(found)
+    ranked = ~np.isin(np.arange(len(found.mean)), list(out))
+    places = np.flatnonzero(ranked).tolist()
+    ends = zip(*(values.tolist() for values in found.ranks_among(ranked)), strict=True)
+    ranks: dict[int, tuple[int, int, int]] = dict(zip(places, ends, strict=True))
+    rows = []
+    for place in _order(found).tolist():
+        rank, low, high = ranks.get(place, (None, None, None))
+        rows.append(
+            ModelMean(
+                model=names[int(str(found.models[place]))],
+                mean=float(found.mean[place]),
+                low=float(found.low[place]),
+                high=float(found.high[place]),
+                rank=rank,
+                rank_low=low,
+                rank_high=high,
+                n=int(found.n[place]),
+                interval_kind=found.kinds[place],
+                clusters=int(found.clusters[place]),
+                not_ranked=_WHY[out.get(place)],
+            )
+        )
+    return rows
+
+
+_WHY: Mapping[Unranked | None, Literal["", "few", "no_interval"]] = {
+    None: "",
+    Unranked.FEW: "few",
+    Unranked.NO_INTERVAL: "no_interval",
+}
 
 
 def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
@@ -258,7 +300,7 @@ def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
 def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[CategoryMeans]:
     def means(mask: Bools) -> ModelMeans:
         found = _mean_scores(value[mask], rows.select(mask), draws, seed)
-        return ModelMeans(_models(found, descending(found.mean), rows.model_names))
+        return ModelMeans(_models(found, rows.model_names))
 
     parents = np.where(rows.parent > 0, rows.parent, rows.category)
     found = [
@@ -269,8 +311,19 @@ def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list
 
 
 def _shared(value: Floats, rows: ScoreFrame) -> SharedRanks:
-    table, models = _complete(value, rows)
+    table, models = _complete(*_of_ranked(value, rows))
     return shared_ranks(table, [rows.model_names[int(pk)] for pk in models])
+
+
+def _of_ranked(value: Floats, rows: ScoreFrame) -> tuple[Floats, ScoreFrame]:
+    """Select the scores of ranked models: one that has few instructions would leave few that every model has."""
+    pairs = np.unique(np.column_stack([rows.model, rows.instruction]), axis=0)
+    models, counts = np.unique(pairs[:, 0], return_counts=True)
+    out = unranked(dict(zip(models.tolist(), counts.tolist(), strict=True)))
+    if len(models) - len(out) < 2 <= len(models):
+        raise TooFewRanked("Fewer than two models were rated on enough instructions to be compared.")
+    mask = ~np.isin(rows.model, list(out))
+    return value[mask], rows.select(mask)
 
 
 def _complete(value: Floats, rows: ScoreFrame) -> tuple[Floats, Ints]:
@@ -282,4 +335,4 @@ def _complete(value: Floats, rows: ScoreFrame) -> tuple[Floats, Ints]:
 
 
 def _power(value: Floats, rows: ScoreFrame, seed: int) -> PowerCurve:
-    return power_curve(_complete(value, rows)[0], repeats=REPEATS, seed=seed)
+    return power_curve(_complete(*_of_ranked(value, rows))[0], repeats=REPEATS, seed=seed)

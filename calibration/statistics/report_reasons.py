@@ -47,6 +47,10 @@ class TooFewModels(NoStatistic):
     """Fewer than two models."""
 
 
+class TooFewRanked(NoStatistic):
+    """Fewer than two models with answers to enough instructions to be compared."""
+
+
 class TooFewModelMeans(NoStatistic):
     """Fewer than three models, of which no correlation is computed."""
 

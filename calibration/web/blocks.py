@@ -22,18 +22,24 @@ class Column:
     """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
     `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
-    only if a row has a value in it; files always have it.
+    only if a row has a value in it; files always have it. A number below `floor` is shown as "< floor".
     """
 
     label: str
     digits: int | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     optional: bool = False
+    floor: float = 0.0
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
         """Return the columns of a value and the ends of its interval; `interval_cells` gives their cells."""
         return cls(label, digits), cls(gettext("From"), digits), cls(gettext("To"), digits)
+
+    @classmethod
+    def p(cls) -> "Column":
+        """Return the column of a p value, which is shown as "< 0.0001" where it is smaller."""
+        return cls("p", 4, floor=0.0001)
 
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""
@@ -41,6 +47,8 @@ class Column:
             return "–"
         if self.digits is None or isinstance(value, str):
             return self.names.get(str(value), str(value))
+        if 0 <= float(value) < self.floor:
+            return f"< {self.floor:.{self.digits}f}"
         return decimals(float(value), self.digits)
 
 
@@ -88,13 +96,14 @@ class Cell:
 class Table:
     """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows.
 
-    `links`, if there are any, holds the address that each row's name leads to.
+    `links`, if there are any, holds the address that each row's name leads to, `mark_links` that of each row's last cell.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     caption: str = ""
     links: Sequence[str] = ()
+    mark_links: Sequence[str] = ()
 
     @property
     def shown_columns(self) -> list[Column]:
@@ -111,13 +120,15 @@ class Table:
 
     @property
     def shown(self) -> list[list[Cell]]:
-        places = self.shown_places
+        places, last = self.shown_places, len(self.columns) - 1
         return [
             [
-                Cell(column.shown(row[place]), column.digits is not None, link if not place else "")
+                Cell(column.shown(row[place]), column.digits is not None, {last: mark, 0: link}.get(place, ""))
                 for place, column in zip(places, self.shown_columns, strict=True)
             ]
-            for row, link in zip(self.rows[:MOST_ROWS], self.links or repeat(""), strict=False)
+            for row, link, mark in zip(
+                self.rows[:MOST_ROWS], self.links or repeat(""), self.mark_links or repeat(""), strict=False
+            )
         ]
 
     @property
@@ -175,8 +186,8 @@ class Choice:
 class ResultPage:
     """A page that answers one question. `opening` is the answer in one sentence, with its interval.
 
-    `links` are addresses and the text that leads there. An `empty` page has no answer yet: `opening` is its heading, and
-    `about` says why.
+    `links` are addresses and the text that leads there; `failed` names the judges that failed their canary texts, which
+    are marked. An `empty` page has no answer yet: `opening` is its heading, and `about` says why.
     """
 
     title: str
@@ -190,6 +201,7 @@ class ResultPage:
     links: Sequence[tuple[str, str]] = ()
     empty: bool = False
     warnings: Sequence[str] = ()
+    failed: Sequence[str] = ()
 
     @property
     def sections(self) -> list[tuple[Section | None, list[Block]]]:

@@ -1,7 +1,7 @@
 """The serving of result pages: the report comes from the cache or a worker, and becomes a page or one of its files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,11 +16,12 @@ from accounts.permissions import results_page
 from annotation.models import Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.data.verdicts import discredited_judges
+from calibration.data.verdicts import JudgesVerdicts, failed_judges
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import ReportKind, Settings
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, ResultPage
+from calibration.web.failed_judges import marking
 from calibration.web.freshness import BUILD, Freshness, not_yet, shown_report, unchanged
 from calibration.web.table_files import TABLE_FORMATS, page_as_json
 
@@ -39,7 +40,7 @@ class PageKind(Generic[R]):
     """A page: its report, the settings that the address asks for, and the function that turns a report into a page.
 
     `build` is the background task that computes a report that takes long; `links` are related pages as (URL name,
-    text). A page `about_judges` says whose verdicts it leaves out.
+    text). A page `about_judges` marks the judges that failed their canary texts and says whose verdicts it leaves out.
     """
 
     report: ReportKind[R]
@@ -69,7 +70,8 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         shown = shown_report(study, kind.report, settings, build=kind.build)
         if (nothing_new := unchanged(request, shown.freshness)) is not None:
             return nothing_new
-        page = kind.page(study, shown.report) if shown.report is not None else None
+        failed = failed_judges(study) if kind.about_judges else []
+        page = _page(study, shown.report, kind, failed) if shown.report is not None else None
     if "file" in request.GET:
         return file_of(page, request.GET["file"], study.slug, shown.freshness) if page is not None else not_yet()
     query = request.GET.copy()
@@ -83,13 +85,19 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "path": request.path,
         "freshness": shown.freshness,
         "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
-        "discredited": discredited_judges(study) if kind.about_judges else [],
+        "discredited": failed,
         **answer_notes(request, study),
     }
     template = "calibration/result.html"
     if request.htmx:  # type: ignore[attr-defined]
         template += "#result"
     return render(request, template, context)
+
+
+def _page(study: Study, report: Any, kind: PageKind[Any], failed: Sequence[JudgesVerdicts]) -> ResultPage:
+    with marking(failed):
+        page = kind.page(study, report)
+    return replace(page, failed=[row.judge.name for row in failed]) if failed else page
 
 
 def file_of(page: ResultPage, name: str, of: str, freshness: Freshness | None = None) -> HttpResponse:

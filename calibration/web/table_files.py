@@ -67,12 +67,16 @@ TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {"csv": as_csv, "json": as
 
 
 def page_as_json(page: ResultPage, freshness: Mapping[str, Any]) -> str:
-    """Return the page's answer, its freshness, every block's words and exact values, and the sources of its method."""
+    """Return the page's answer, its freshness, every block's words and exact values, and the sources of its method.
+
+    `failed_judges` stands there only if a judge failed its canary texts.
+    """
     return _dumped(
         {
             "title": page.title,
             "answer": page.opening,
             **freshness,
+            **({"failed_judges": list(page.failed)} if page.failed else {}),
             "blocks": [_block_values(block) for block in page.blocks],
             "sources": list(page.sources),
         }

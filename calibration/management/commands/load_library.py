@@ -9,10 +9,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from accounts.members.workspaces import workspace_for_load
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from annotation.rubrics.library import load_guideline, load_rubrics
 from calibration.fits.published import load_published_weights
 from core.errors import UserError
+from generation.library.imports import recorded
 from generation.library.loading import Counts, load_taxonomy
 from generation.models import Benchmark
 
@@ -37,8 +38,15 @@ class Command(BaseCommand):
             self.stdout.write(f"{what}: {count}.")
 
 
-def load_library(workspace: Workspace) -> dict[str, Counts]:
-    """Store everything in fixtures/ except the demo as rows; a second call changes nothing."""
+def load_library(workspace: Workspace, *, by: User | None = None) -> dict[str, Counts]:
+    """Store everything in fixtures/ except the demo as rows, as one import; a second call changes nothing."""
+    with recorded("load_library", FIXTURES, by) as recording:
+        counts = _load(workspace)
+        recording.store(workspace, "library", sum(counts.values(), Counts()))
+    return counts
+
+
+def _load(workspace: Workspace) -> dict[str, Counts]:
     counts = {name: Counts() for name in ("Categories", "Rubrics", "Guidelines", "Published weights")}
     for path in sorted((FIXTURES / "taxonomies").glob("*.json")):
         counts["Categories"] += load_taxonomy(workspace, _read(path))[1]

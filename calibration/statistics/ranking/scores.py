@@ -16,6 +16,7 @@ from calibration.statistics.ranking.rank_intervals import (
 )
 from calibration.statistics.resampling import (
     MIN_CLUSTERS,
+    BoolArray,
     FloatArray,
     IntArray,
     IntervalKind,
@@ -32,7 +33,8 @@ class MeanScores:
 
     `rank_low` and `rank_high` hold the true rank with at least 95 % where a model's kind is "bootstrap95"; models that
     have no 95 % interval may then stand anywhere. Of a "leave_one_out_range" they are ranges as well, and with "none"
-    any rank is possible. `sample` (draws, number of "bootstrap95") are the resampled means; `n` (k,) scores of each.
+    any rank is possible. `sample` (draws, number of "bootstrap95") are the resampled means; `n` (k,) scores of each;
+    `clear` (k, k) says who is clearly ahead of whom, as for `ends_of`.
     """
 
     models: tuple[Hashable, ...]
@@ -46,6 +48,7 @@ class MeanScores:
     kinds: tuple[IntervalKind, ...]
     clusters: IntArray
     sample: FloatArray
+    clear: IntArray
 
     def ahead(self) -> tuple[IntArray, FloatArray]:
         """Places (j,) of the models with a 95 % interval and the probability (j, j) that the line's mean is truly higher.
@@ -56,6 +59,11 @@ class MeanScores:
         if len(sure) < 2:
             raise TooFewRatings(len(sure), 2, f"models with {MIN_CLUSTERS} clusters or more")
         return sure, ahead_chances(self.sample)
+
+    def ranks_among(self, mask: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Rank, and smallest and largest possible rank, of the models where mask (k,) holds, among these alone."""
+        low, high = ends_of(self.clear[np.ix_(mask, mask)])
+        return ranks(self.mean[mask]), low, high
 
 
 def mean_scores(
@@ -105,6 +113,7 @@ def mean_scores(
         kinds=tuple(kinds),
         clusters=own,
         sample=sample,
+        clear=clear,
     )
 
 

@@ -13,6 +13,7 @@ from calibration.reports.criterion_matches import EqualAnswers, JudgeMatches, Ju
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, OuterLeaveOneOut
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, interval_cells
+from calibration.web.failed_judges import all_marked
 from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.statistics import by_items, cluster_words, interval_meaning
@@ -154,7 +155,8 @@ def _leaving_out(
         series=(gettext("judge"), gettext("people among themselves")),
     )
     caption = _caption(study, [outer for _, outer, _ in rows])
-    return Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
+    block = Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
+    return all_marked(block, judge)
 
 
 def _with_one(
@@ -182,7 +184,9 @@ def _with_one(
         "rate some of the responses."
     )
     caption = _caption(study, [found for _, found in rows])
-    return Block(f"one-person-{place}", title, figure=figure, caption=caption, table=table, notes=[alone, *notes])
+    notes = [alone, *notes]
+    block = Block(f"one-person-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
+    return all_marked(block, judge)
 
 
 def _caption(study: Study, rates: Sequence[Rate]) -> str:

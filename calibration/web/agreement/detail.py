@@ -18,6 +18,7 @@ from calibration.reports.agreement_detail import (
 )
 from calibration.reports.codec import Missing
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
+from calibration.web.failed_judges import judge_label, marked
 from calibration.web.messages.intervals import ends_meaning, ends_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
@@ -126,7 +127,8 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
     if isinstance(judges, Missing):
         return [Block("replacing", title, reason=reason_of(judges))]
     who = {"experts": gettext("experts"), "skilled": gettext("skilled raters"), "crowd": gettext("a crowd")}
-    rows, notes = [], []
+    rows: list[list[object]] = []
+    notes = []
     for judge in judges:
         for kind, test in judge.tests.items():
             if isinstance(test, Missing):
@@ -146,7 +148,7 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
             )
     if not rows:
         return [Block("replacing", title, reason=" ".join(dict.fromkeys(notes)))]
-    bars = [Bar(name, *interval_cells(test.advantage, test)) for name, test in _skilled(judges)]
+    bars = [Bar(judge_label(name), *interval_cells(test.advantage, test)) for name, test in _skilled(judges)]
     figure = (
         interval_bars(
             bars,
@@ -176,7 +178,7 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
             "replacing",
             title,
             figure=figure,
-            table=table,
+            table=marked(table, [str(row[0]) for row in rows]),
             notes=list(dict.fromkeys(notes)),
             caption=gettext("Raters with fewer than 30 shared items are left out of the test."),
         ),
@@ -213,13 +215,13 @@ def _contests(judges: Sequence[JudgeTests]) -> list[Block]:
             Column(gettext("Items"), 0),
             Column(gettext("Judge at least as good"), 3),
             Column(gettext("Rater at least as good"), 3),
-            Column("p", 4),
+            Column.p(),
             Column(gettext("Judge wins")),
         ],
         rows,
     )
     title = gettext("Comparison with each rater (ε = %(epsilon)s)") % {"epsilon": number(0.15)}
-    return [Block("contests", title, table=table, folded=True)]
+    return [Block("contests", title, table=marked(table, [str(row[0]) for row in rows]), folded=True)]
 
 
 def _groups(study: Study, rows: Sequence[GroupAgreement]) -> list[Block]:

@@ -20,6 +20,7 @@ from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.comparison import Confusion, Correlation, MajorityAccuracy
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells, span_of
+from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
 from calibration.web.messages.names import category_names, criterion_name
 from calibration.web.messages.reasons import missing_notes, reason_of
@@ -34,7 +35,8 @@ def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
     """Build the blocks on how often each judge prefers what people prefer, and on its confusions."""
     title = gettext("Do judges prefer what people prefer?")
     notes = missing_notes((judge.judge, judge.matches) for judge in judges)
-    rows, bars, folded = [], [], []
+    rows: list[list[object]] = []
+    bars, folded = [], []
     for place, judge in enumerate(judges):
         if isinstance(judge.matches, Missing):
             continue
@@ -43,7 +45,7 @@ def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
         if not (isinstance(accuracy, Missing) and isinstance(outer, Missing)):
             rows.append([judge.judge, *_rate_cells(accuracy), *_rate_cells(outer)])
         if not isinstance(accuracy, Missing):
-            bars.append(Bar(judge.judge, *interval_cells(accuracy.rate, accuracy)))
+            bars.append(Bar(judge_label(judge.judge), *interval_cells(accuracy.rate, accuracy)))
         if not isinstance(confusion, Missing):
             folded.append(_confusion(judge.judge, confusion, place))
     notes = list(dict.fromkeys(notes))
@@ -61,6 +63,7 @@ def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
     )
     x_title = gettext("Share of pairs with the majority's preference")
     figure = interval_bars(bars, title=title, x_title=x_title) if bars else ""
+    table = marked(table, [str(row[0]) for row in rows])
     return [Block("matches", title, figure=figure, table=table, notes=notes), *folded]
 
 
@@ -99,7 +102,7 @@ def _confusion(judge: str, found: Confusion, place: int) -> Block:
         [[names[SIDES[line]], *(counts[line, at] for at in used)] for line in used],
     )
     title = gettext("Preferences of %(judge)s and of the majority") % {"judge": judge}
-    return Block(f"confusion-{place}", title, table=table, folded=True)
+    return all_marked(Block(f"confusion-{place}", title, table=table, folded=True), judge)
 
 
 def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = False) -> Block:
@@ -137,11 +140,12 @@ def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = Fals
         ],
     )
     figure = interval_bars(
-        [Bar(name, *interval_cells(swap.agreement.value, swap.agreement)) for name, swap in known],
+        [Bar(judge_label(name), *interval_cells(swap.agreement.value, swap.agreement)) for name, swap in known],
         title=title,
         x_title=gettext("Share of pairs with the same verdict in both orders"),
     )
     caption = clusters_meaning(known[0][1].agreement, items=items)
+    table = marked(table, [name for name, _ in known])
     return Block("swap", title, figure=figure, caption=caption, table=table)
 
 
@@ -157,7 +161,9 @@ def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bo
     notes = missing_notes((judge.judge, judge.soft) for judge in judges)
     if not known:
         return [Block("soft", title, reason=" ".join(notes))]
-    series = [Curve(name, [(group.judge, group.people.value) for group in soft.groups]) for name, soft in known]
+    series = [
+        Curve(judge_label(name), [(group.judge, group.people.value) for group in soft.groups]) for name, soft in known
+    ]
     low = min(x for curve in series for x, _ in curve.points)
     high = max(x for curve in series for x, _ in curve.points)
     series.append(Curve(gettext("perfect calibration"), [(low, low), (high, high)]))
@@ -190,6 +196,7 @@ def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bo
             "Shares refer to response A: on the diagonal, people prefer it as strongly as the judge does; above it, "
             "they prefer it more, below it less."
         )
+    table = marked(table, [name for name, soft in known for _ in soft.groups])
     answer = " ".join(_soft_sentence(name, soft.slope, items=items) for name, soft in known)
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
@@ -231,6 +238,7 @@ def _soft_summary(known: Sequence[tuple[str, SoftVerdicts]], *, items: bool) -> 
         ],
     )
     note = clusters_meaning(known[0][1].slope, items=items)
+    table = marked(table, [name for name, _ in known])
     return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=[note])
 
 
@@ -254,7 +262,7 @@ def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
         ],
     )
     figure = ranges(
-        [RangeRow(name, [span_of(interval_cells(own.lift.value, own.lift))]) for name, own in known],
+        [RangeRow(judge_label(name), [span_of(interval_cells(own.lift.value, own.lift))]) for name, own in known],
         title=title,
         x_title=gettext("Judge's points minus people's for its family"),
         series=[title],
@@ -262,6 +270,7 @@ def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
         rule=0.0,
     )
     caption = clusters_meaning(known[0][1].lift, items=items)
+    table = marked(table, [name for name, _ in known])
     return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
 
 
@@ -288,10 +297,11 @@ def reasonable_block(study: Study, found: Sequence[ReasonableRate] | Missing) ->
         ],
     )
     figure = interval_bars(
-        [Bar(name, *interval_cells(row.rate.value, row.rate), group=judge) for name, judge, row in named],
+        [Bar(name, *interval_cells(row.rate.value, row.rate), group=judge_label(judge)) for name, judge, row in named],
         title=title,
         x_title=gettext("Share of findings that call the verdict reasonable"),
     )
+    table = marked(table, [judge for _, judge, _ in named])
     items = by_items(study)
     return Block(
         "reasonable",
@@ -329,7 +339,7 @@ def correlation_block(study: Study, judge: ScoreJudge, place: int) -> Block:
         return Block(key, title, reason=" ".join(notes))
     columns = [Column(gettext("Compared")), Column("n", 0)]
     for name in ("Spearman", "Kendall", "Pearson"):
-        columns += [*Column.interval(name, 3), Column("p", 4)]
+        columns += [*Column.interval(name, 3), Column.p()]
     rows = [
         [
             name,
@@ -348,7 +358,8 @@ def correlation_block(study: Study, judge: ScoreJudge, place: int) -> Block:
     ]
     figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
     caption = clusters_meaning(known[0][2], items=by_items(study)) if known[0][1] != "models" else ""
-    return Block(key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True)
+    block = Block(key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True)
+    return all_marked(block, judge.judge)
 
 
 def _group_name(study: Study, row: GroupCorrelation | CategoryCorrelation, categories: Mapping[int, str]) -> str:

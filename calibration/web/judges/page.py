@@ -23,6 +23,7 @@ from calibration.reports.judges import (
 from calibration.statistics.judges.bias import LengthBias
 from calibration.statistics.judges.prediction_powered import Estimate
 from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, interval_cells, span_of
+from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.judges.blocks import (
     correlation_block,
     everyone,
@@ -162,7 +163,8 @@ def _position(report: PairJudgeReport) -> Block:
         ],
         [[name, position.n, position.n_decided, *wins] for (name, position), wins in zip(known, cells, strict=True)],
     )
-    shown = [(name, wins) for (name, _), wins in zip(known, cells, strict=True)]
+    shown = [(judge_label(name), wins) for (name, _), wins in zip(known, cells, strict=True)]
+    table = marked(table, [name for name, _ in known])
     figure = _spans(shown, title, gettext("First side wins"), 0.5)
     return Block("position", title, figure=figure, table=table, notes=silent)
 
@@ -202,11 +204,12 @@ def _length(report: PairJudgeReport) -> Block:
         ],
     )
     shown = [
-        (name, interval_cells(length.rate.value, length.rate))
+        (judge_label(name), interval_cells(length.rate.value, length.rate))
         for name, length in known
         if length.threshold == known[0][1].threshold
     ]
     figure = _spans(shown, title, gettext("Share preferring the longer minus share preferring the shorter"), 0.0)
+    table = marked(table, [name for name, _ in known])
     return Block("length", title, figure=figure, table=table, notes=silent)
 
 
@@ -266,7 +269,7 @@ def _powered(judge: ScoreJudge, place: int) -> Block:
             for model, found in known
         ],
     )
-    return Block(key, title, figure=figure, table=table)
+    return all_marked(Block(key, title, figure=figure, table=table), judge.judge)
 
 
 def _span(found: Estimate) -> Span:
@@ -287,7 +290,7 @@ def _separate(judge: ScoreJudge, place: int, *, items: bool) -> Block:
         ],
     )
     answer = _separate_sentence(judge.judge, found, items=items)
-    return Block(f"separate-{place}", title, answer=answer, table=table)
+    return all_marked(Block(f"separate-{place}", title, answer=answer, table=table), judge.judge)
 
 
 def _separate_sentence(judge: str, found: Separation, *, items: bool) -> str:
@@ -345,7 +348,8 @@ def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
         "criterion": widest,
         "gap": number(row.mean_gap.value),
     }
-    return Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
+    block = Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
+    return all_marked(block, judge.judge)
 
 
 def _method(kind: str, of: str) -> list[str]:

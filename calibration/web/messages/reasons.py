@@ -49,6 +49,9 @@ def error_words(why: str) -> str:
         ),
         "TooFewRaters": gettext("There are too few raters for this. Have more people rate."),
         "TooFewModels": gettext("Only one model has been rated, so there is nothing to rank."),
+        "TooFewRanked": gettext(
+            "Fewer than two models were rated on enough instructions to be compared with each other."
+        ),
         "TooFewModelMeans": gettext(
             "Fewer than three models were scored by both people and the judge, so their means cannot be correlated."
         ),

@@ -22,6 +22,7 @@ from calibration.reports.rankings import (
 )
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Choice, ResultPage
+from calibration.web.failed_judges import all_marked
 from calibration.web.messages.intervals import ends_words, estimate_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
@@ -50,6 +51,8 @@ def rankings_page(study: Study, report: Rankings) -> ResultPage:
     else:
         opening = _scores_opening(report.parts.scores, items=items)
         blocks = score_blocks(report.parts, clusters, items=items)
+    judge = next((name for public, name in report.judges if public == report.by), "")
+    blocks = [all_marked(block, judge) for block in blocks]
     return ResultPage(
         title=rankings_title(),
         opening=opening,
@@ -114,9 +117,9 @@ def _named(rows: Sequence[ModelStrength] | Sequence[ModelMean]) -> str:
 def _certainty(found: Strengths | RankedMeans) -> str:
     """State how certain first place is: the probability of being ahead of the second model, and the possible ranks."""
     chance = None if isinstance(found.ahead, Missing) else found.ahead[0][1]
-    if chance is None:
-        return ""
     low, high = found.models[0].rank_low, found.models[0].rank_high
+    if chance is None or low is None or high is None:
+        return ""
     shown = number(chance, 0.01) if chance < 0.995 else "> 0.99"
     if low == high:
         return gettext(
@@ -130,7 +133,14 @@ def _certainty(found: Strengths | RankedMeans) -> str:
 def _scores_opening(found: RankedMeans | Missing, *, items: bool) -> str:
     if isinstance(found, Missing):
         return reason_of(found)
-    rows = found.models
+    rows = [row for row in found.models if not row.not_ranked]
+    if len(rows) == 1:
+        return gettext(
+            "%(first)s has a mean score of %(mean)s; no other model was rated on enough of the instructions to be ranked."
+        ) % {
+            "first": rows[0].model,
+            "mean": ends_words(rows[0].mean, rows[0].low, rows[0].high, rows[0].interval_kind, items=items),
+        }
     level = _level(rows, lambda row: row.mean)
     if len(level) > 1:
         return gettext("%(n)d models share first place: %(models)s, each with a mean score of %(value)s.") % {
@@ -155,7 +165,7 @@ def _scores_opening(found: RankedMeans | Missing, *, items: bool) -> str:
 def _leads(rows: Sequence[ModelMean]) -> bool:
     """Whether the first model is ahead of every model whose mean has an interval; a note names the others."""
     unknown = sum(row.interval_kind == "none" for row in rows[1:])
-    ahead = rows[0].rank_high - unknown <= 1
+    ahead = (rows[0].rank_high or 0) - unknown <= 1
     return rows[0].interval_kind != "none" and unknown < max(1, len(rows) - 1) and ahead
 
 
@@ -230,6 +240,11 @@ def _scores_method(clusters: str) -> list[str]:
             "A model's score is the mean of all its ratings on the criterion. Intervals resample whole %(of)s with "
             "replacement, for all models together, so that a hard one affects them all. What is stated about a model "
             "depends on its own number of %(of)s: a 95 %% interval from %(least)d, a range from 2, otherwise neither."
+        )
+        % {"of": clusters, "least": MIN_CLUSTERS},
+        gettext(
+            "A model rated on fewer than half of the median number of %(of)s of all models, or on fewer than %(least)d "
+            "where another has as many, is listed without a rank; shared ranks and power leave it out."
         )
         % {"of": clusters, "least": MIN_CLUSTERS},
         gettext(

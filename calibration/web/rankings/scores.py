@@ -1,6 +1,6 @@
 """Blocks of rankings from scores: means and ranks, who is ahead, shared ranks, and the tasks that separate models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext
 
@@ -9,6 +9,7 @@ from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.reports.rankings import CategoryMeans, ModelMean, RankedMeans, ScoreParts
+from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
@@ -37,14 +38,7 @@ def _means(found: RankedMeans | Missing, clusters: str) -> Block:
         return Block("means", title, reason=reason_of(found))
     rows = found.models
     figure = ranges(
-        [
-            RangeRow(
-                row.model,
-                [Span(row.mean, row.low, row.high)],
-                note=rank_words(row.rank_low, row.rank_high, row.interval_kind),
-            )
-            for row in rows
-        ],
+        [RangeRow(row.model, [Span(row.mean, row.low, row.high)], note=_rank_note(row)) for row in rows],
         title=title,
         x_title=gettext("Mean score"),
         series=[gettext("mean")],
@@ -57,15 +51,10 @@ def _means(found: RankedMeans | Missing, clusters: str) -> Block:
             Column(clusters.capitalize(), 0),
             *Column.interval(gettext("Mean"), 3),
             *rank_columns(),
+            Column(gettext("Not ranked"), names=_not_ranked_words(), optional=True),
         ],
         [
-            [
-                row.model,
-                row.n,
-                row.clusters,
-                *interval_cells(row.mean, row),
-                *cells_of(row.rank, row.rank_low, row.rank_high, row.interval_kind),
-            ]
+            [row.model, row.n, row.clusters, *interval_cells(row.mean, row), *_rank_cells(row), row.not_ranked]
             for row in rows
         ],
     )
@@ -74,10 +63,11 @@ def _means(found: RankedMeans | Missing, clusters: str) -> Block:
 
 
 def means_notes(rows: Sequence[ModelMean], clusters: str) -> list[str]:
-    """Explain the lines by kind of interval, because each model may have another number of clusters."""
-    by_kind = {kind: [row for row in rows if row.interval_kind == kind] for kind in KINDS}
+    """Explain the lines by kind of interval, as each model may have another number of clusters, and who is not ranked."""
+    ranked = [row for row in rows if not row.not_ranked]
+    by_kind = {kind: [row for row in ranked if row.interval_kind == kind] for kind in KINDS}
     counts = {row.clusters for row in rows}
-    if len(counts) == 1 and len([alike for alike in by_kind.values() if alike]) == 1:
+    if len(counts) == 1 and len({row.interval_kind for row in rows}) == 1:
         return [ends_meaning(rows[0].interval_kind, counts.pop(), clusters)]
     notes, of = [], {"of": clusters, "least": MIN_CLUSTERS}
     if by_kind["bootstrap95"]:
@@ -108,7 +98,53 @@ def means_notes(rows: Sequence[ModelMean], clusters: str) -> list[str]:
         notes.append(
             gettext("The ranks of models with an interval allow for any rank of the models that have only a range.")
         )
+    return [*notes, *_unranked_notes(rows, of)]
+
+
+def _unranked_notes(rows: Sequence[ModelMean], of: Mapping[str, object]) -> list[str]:
+    few = [row for row in rows if row.not_ranked == "few"]
+    no_interval = [row for row in rows if row.not_ranked == "no_interval"]
+    notes = []
+    if few:
+        notes.append(
+            gettext(
+                "Listed without a rank, because rated on fewer than half of the median number of %(of)s of all models: "
+                "%(models)s."
+            )
+            % {**of, "models": _counted(few)}
+        )
+    if no_interval:
+        notes.append(
+            gettext(
+                "Listed without a rank, because rated on fewer than %(least)d %(of)s, too few for an interval: %(models)s."
+            )
+            % {**of, "models": _counted(no_interval)}
+        )
+    if any(row.interval_kind == "leave_one_out_range" for row in (*few, *no_interval)):
+        notes.append(
+            gettext(
+                "The line of a model without a rank that has fewer than %(least)d %(of)s spans the values found when each "
+                "one is left out in turn."
+            )
+            % of
+        )
     return notes
+
+
+def _rank_note(row: ModelMean) -> str:
+    if row.rank_low is None or row.rank_high is None:
+        return gettext("not ranked")
+    return rank_words(row.rank_low, row.rank_high, row.interval_kind)
+
+
+def _rank_cells(row: ModelMean) -> tuple[int | None, float | None, float | None]:
+    if row.rank is None or row.rank_low is None or row.rank_high is None:
+        return None, None, None
+    return cells_of(row.rank, row.rank_low, row.rank_high, row.interval_kind)
+
+
+def _not_ranked_words() -> dict[str, str]:
+    return {Unranked.FEW: gettext("rated too seldom"), Unranked.NO_INTERVAL: gettext("no interval")}
 
 
 def _counted(rows: Sequence[ModelMean]) -> str:
@@ -126,7 +162,7 @@ def _shared(found: SharedRanks | Missing, clusters: str, *, items: bool) -> Bloc
             Column(gettext("Model")),
             Column(gettext("Mean over %(of)s") % {"of": clusters}, 3),
             Column(gettext("Rank"), 0),
-            Column(gettext("p against the leader of its rank"), 3),
+            Column(gettext("p against the leader of its rank"), 3, floor=0.001),
         ],
         rows,
     )

@@ -110,7 +110,7 @@ def _sides(found: SidesOfAll | Missing) -> Block:
             Column(gettext("Rater")),
             Column(gettext("Decided"), 0),
             *Column.interval(gettext("First side wins"), 3),
-            Column("p", 3),
+            Column("p", 3, floor=0.001),
             Column(gettext("Ties"), 0),
         ],
         [[row.rater, row.n, *interval_cells(row.value, row), row.p, row.ties] for row in rows],
