@@ -1,8 +1,6 @@
 """Build a small demonstration study: load, fit, judge, rank and compare; then serve it."""
 
-import json
 from argparse import ArgumentParser
-from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
@@ -15,29 +13,8 @@ from rich.console import Console
 from accounts.members.workspaces import workspace_for_command
 from accounts.models import User, Workspace
 from annotation.models import Study
-from annotation.rubrics.library import load_rubrics
-from calibration.fits.store import publish_fit
-from calibration.models import Fit
-from generation.library.loading import load_taxonomy
-from judging.demonstration import (
-    BENCHMARK,
-    JUDGE,
-    PASSWORD,
-    SLUG,
-    USERNAMES,
-    load_texts,
-    make_people,
-    make_scripted_model,
-    make_study,
-    other_work,
-    published_statistics,
-    simulate_raters,
-)
-
-FIXTURES = settings.BASE_DIR / "fixtures"
-SEED = 20_24
-FIT_NAME = "demo"
-RATED_FROM = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+from judging.demonstration.making import BENCHMARK, JUDGE, PASSWORD, SLUG, USERNAMES, make_people, other_work
+from judging.demonstration.steps import FIT_NAME, FIXTURES, make_ratings, publish_weights
 
 
 class Command(BaseCommand):
@@ -61,7 +38,7 @@ class Command(BaseCommand):
         call_command("report_agreement", SLUG, workspace=workspace.slug, stdout=self.stdout)
         console.print("[bold]3. Fit and certify weights[/bold]")
         call_command("fit_weights", SLUG, workspace=workspace.slug, stdout=self.stdout)
-        _publish(workspace)
+        publish_weights(workspace)
         console.print("[bold]4. Ask the judge[/bold] (scripted: its verdicts are written in advance)")
         _judge_once(workspace, self.stdout)
         console.print("[bold]5. Rank the models by weighted verdicts[/bold]")
@@ -124,34 +101,18 @@ def _say_logins(console: Console) -> None:
             )
 
 
-@transaction.atomic
 def _make_once(workspace: Workspace) -> str:
-    """Create the study with its simulated ratings, completely or not at all; return a sentence about it."""
-    people = make_people(workspace)
-    known = Study.objects.filter(workspace=workspace, slug=SLUG).first()
-    if known is not None:
-        return f"The study '{SLUG}' already exists, with {known.tasks.count()} responses."
-    described = json.loads((FIXTURES / "demo" / "benchmark.json").read_text(encoding="utf-8"))
-    benchmark, _counts = load_taxonomy(workspace, described)
-    load_rubrics(
-        workspace, benchmark, json.loads((FIXTURES / "rubrics" / f"{BENCHMARK}.json").read_text(encoding="utf-8"))
-    )
-    load_texts(workspace, FIXTURES / "demo")
-    study = make_study(benchmark, lead=people[0], seed=SEED)
-    answers = simulate_raters(
-        study, FIXTURES / "demo", published=published_statistics(FIXTURES), seed=SEED, start=RATED_FROM
-    )
-    make_scripted_model(study, FIXTURES / "demo", seed=SEED)
+    """Create the accounts and the study with its simulated ratings; return a sentence about it."""
+    with transaction.atomic():
+        people = make_people(workspace)
+        study, answers = make_ratings(workspace, lead=people[0])
+    if not answers:
+        return f"The study '{SLUG}' already exists, with {study.tasks.count()} responses."
+    assert study.benchmark is not None
     return (
-        f"{benchmark.instructions.count()} instructions in English and Chinese, {study.tasks.count()} responses of "
+        f"{study.benchmark.instructions.count()} instructions in English and Chinese, {study.tasks.count()} responses of "
         f"3 fictional models, {answers} ratings of {study.raters.count()} simulated raters."
     )
-
-
-def _publish(workspace: Workspace) -> None:
-    fit = Fit.objects.filter(study__slug=SLUG, workspace=workspace, kind=Fit.Kind.FITTED).first()
-    if fit is not None and not Fit.objects.filter(workspace=workspace, published_name=FIT_NAME).exists():
-        publish_fit(fit=fit, name=FIT_NAME)
 
 
 def _judge_once(workspace: Workspace, stdout: Any) -> None:

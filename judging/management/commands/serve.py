@@ -10,10 +10,12 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
-from accounts.models import User
+from accounts.members.first_owner import has_no_account, new_code
 
 WEB = "web server"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 THREADS = {settings.RUNS: 2, settings.REPORTS: 2, settings.SWEEPS: 2}
 """How much work of each queue is done at once. Each queue has a process of its own: computing a report, which may need all
 the memory there is, then neither delays the calls of a run nor ends them."""
@@ -34,13 +36,13 @@ class Command(BaseCommand):
         programs = {WEB: _web(options["host"], options["port"], options["threads"])}
         if not options["without_worker"]:
             programs |= _workers()
+        if has_no_account():
+            self._say_how_to_begin(f"http://{options['host']}:{options['port']}/begin/", options["host"])
         # All learn what the server listens on: what a single user's machine allows, one that others reach does not.
         environment = {**os.environ, "PLUMBLINE_BIND": options["host"]}
         running = {name: _started(command, environment) for name, command in programs.items()}
         begun = dict.fromkeys(running, time.monotonic())
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        if not User.objects.exists():
-            self.stdout.write("There are no accounts yet; create an owner with: manage.py add_person NAME")
         self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (press Ctrl+C to stop)")
         try:
             while (ended := _first_to_end(running)) != WEB and time.monotonic() - begun[ended] > QUICK_SECONDS:
@@ -56,6 +58,15 @@ class Command(BaseCommand):
             self.stdout.write("Stopping.")
         finally:
             _end(list(running.values()))
+
+    def _say_how_to_begin(self, address: str, host: str) -> None:
+        """Say where the first owner is made, and with which code unless only this machine can reach the page."""
+        if settings.ON_LOOPBACK and host in LOOPBACK:
+            self.stdout.write(f"There are no accounts yet; make the first owner at {address}")
+            return
+        code = new_code(clock=timezone.now)
+        self.stdout.write(f"There are no accounts yet; make the first owner at {address} within an hour.")
+        self.stdout.write(f"The one-time code is {code}")
 
 
 def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
