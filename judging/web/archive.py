@@ -1,26 +1,45 @@
-"""The page a study's export is taken from: what it holds, what stays behind, and how to check it."""
+"""The page from which a study's data are taken: its answers as one table, and the archive of everything.
+
+A worker makes the files. The page says how far each one is and offers it for a day.
+"""
 
 import tempfile
 from typing import cast
 
+from django import forms
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Score
+from annotation.models import Score, Study
 from annotation.monitoring.exclusion import excluded_in
 from annotation.privacy.reads import note_reading
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.reports.cache import current_reports
+from judging.archive.answer_table import CSV, JSONL, PARQUET, answer_count
 from judging.archive.export import export_study
+from judging.archive.made_files import ARCHIVE, MADE, MadeFile, ask_for, files_of, known_file, remove
 
 LARGEST = 400_000
-"""Scores up to which the file is made while the reader waits; beyond, the command does it."""
+"""Scores up to which the archive is made while the reader waits; beyond, only a worker makes it."""
+FORMATS = [
+    (CSV, gettext_lazy("CSV (for spreadsheets)")),
+    (JSONL, gettext_lazy("JSON Lines")),
+    (PARQUET, gettext_lazy("Parquet")),
+]
+
+
+class FileForm(forms.Form):
+    """What a worker is to make: the archive, or the answers as a table in one of three formats."""
+
+    kind = forms.ChoiceField(choices=[*FORMATS, (ARCHIVE, ARCHIVE)])
+    texts = forms.BooleanField(required=False)
 
 
 @require_safe
@@ -30,7 +49,9 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_read_by(cast(User, request.user), slug)
     scores = Score.objects.filter(assignment__task__study=study).count()
     context: dict[str, object] = {
-        "study": study,
+        **_files(study),
+        "answers": answer_count(study),
+        "formats": FORMATS,
         "provenance": provenance_of(study),
         "scores": scores,
         "left_out": excluded_in(task__study=study),
@@ -38,7 +59,6 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
         "tasks": study.tasks.count(),
         "fits": study.fits.count(),
         "reports": [_report_name(one.kind) for one in current_reports(study)],
-        "too_large": scores > LARGEST,
     }
     return render(request, "judging/export.html", context)
 
@@ -46,16 +66,70 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @results_page  # type: ignore[arg-type]
 def export_file(request: HttpRequest, slug: str) -> FileResponse:
-    """The zip itself; 404 for a study so large that only the command makes it."""
+    """The zip itself; 404 for a study so large that only a worker makes it."""
     study = study_read_by(cast(User, request.user), slug)
     if Score.objects.filter(assignment__task__study=study).count() > LARGEST:
-        raise Http404(gettext("This study is too large to export on this page. Use the command instead."))
+        raise Http404(gettext("This study is large. Create its archive on the page Export."))
     note_reading(study, cast(User, request.user), clock=timezone.now, verb="export_study")
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     export_study(study, file)
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=f"{study.slug}.plumbline.zip")
+
+
+@require_POST
+@results_page
+def make_file(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask a worker for a file, which the page then shows."""
+    study = study_read_by(cast(User, request.user), slug)
+    form = FileForm(request.POST)
+    if form.is_valid():
+        ask_for(study, cast(User, request.user), form.cleaned_data["kind"], texts=form.cleaned_data["texts"])
+    return redirect("judging:export", study)
+
+
+@never_cache
+@require_safe
+@results_page
+def made_files(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of the page that says how far the files are."""
+    return render(request, "judging/export.html#files", _files(study_read_by(cast(User, request.user), slug)))
+
+
+@never_cache
+@require_safe
+@results_page  # type: ignore[arg-type]
+def made_file(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """A file that has been made."""
+    study = study_read_by(cast(User, request.user), slug)
+    made = _file_of(study, public_id)
+    if made.state != MADE:
+        raise Http404
+    verb = "export_study" if made.kind == ARCHIVE else "export_answers"
+    note_reading(study, cast(User, request.user), clock=timezone.now, verb=verb)
+    return FileResponse(made.path.open("rb"), as_attachment=True, filename=made.name)
+
+
+@require_POST
+@results_page
+def remove_file(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Remove a file, or stop its making."""
+    study = study_read_by(cast(User, request.user), slug)
+    remove(_file_of(study, public_id))
+    return redirect("judging:export", study)
+
+
+def _files(study: Study) -> dict[str, object]:
+    files = files_of(study)
+    return {"study": study, "files": files, "under_way": any(not one.is_over for one in files)}
+
+
+def _file_of(study: Study, public_id: str) -> MadeFile:
+    made = known_file(public_id)
+    if made is None or made.study != study.pk:
+        raise Http404(gettext("This file is not there any more. Create it again."))
+    return made
 
 
 def _report_name(kind: str) -> str:

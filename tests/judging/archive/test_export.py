@@ -218,7 +218,8 @@ class TestPage:
         study = with_everything(answered_study())
         client = signed_in("lead", study.workspace)
         page = markup(client.get(reverse("judging:export", args=[study])))
-        assert "contains all 360 scores" in page and "recompute essays.plumbline.zip" in page
+        assert "This study has 72 answers." in page and ">360<" in page
+        assert "rebuilds every report and fit from the archive alone" in page
         response = client.get(reverse("judging:export_file", args=[study]))
         path = tmp_path / "downloaded.zip"
         path.write_bytes(b"".join(response.streaming_content))
