@@ -1,6 +1,7 @@
 """The life cycle of a judge run, its preparation by a worker, and its progress."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -42,13 +43,15 @@ def take_preparation(run: JudgeRun, worker: str, clock: Clock) -> bool:
     return bool(rows.filter(free).update(leased_until=clock() + LEASE, leased_by=worker))
 
 
-def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:
-    """Queue the unscored items again, and make a finished run resumable; return their number.
+def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None, only: Sequence[int] | None = None) -> int:
+    """Queue the unscored items again, or `only` those with these pks, and make a finished run resumable; return how many.
 
     Their replies stay, and their cost stays counted. Raises NotPossible if the run was cancelled.
     """
     last = Reply.objects.filter(item=OuterRef("pk")).order_by("-attempt").values("attempt")[:1]
     unscored = run.items.filter(status=PlannedItem.Status.UNSCORED)
+    if only is not None:
+        unscored = unscored.filter(pk__in=only)
     return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), **stored("reason", ""))
 
 

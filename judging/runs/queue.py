@@ -194,12 +194,14 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
         return None
 
 
-async def open_queues(run: JudgeRun, clock: Clock, chat_for: ChatMaker) -> tuple[list[JudgeQueue], list[str]]:
+async def open_queues(
+    run: JudgeRun, clock: Clock, chat_for: ChatMaker, kind: type[JudgeQueue] = JudgeQueue
+) -> tuple[list[JudgeQueue], list[str]]:
     """Return a queue for each judge of the run; none, with the reason, if one of the judges cannot be asked."""
     queues: list[JudgeQueue] = []
     try:
         for number, judge in enumerate(await sync_to_async(jurors_of)(run)):
-            queues.append(await sync_to_async(JudgeQueue)(run, new_worker_name(), clock, judge, number))
+            queues.append(await sync_to_async(kind)(run, new_worker_name(), clock, judge, number))
             queues[-1].open(chat_for)
     except (ChatError, NoEndpoint) as error:
         for queue in queues:

@@ -11,6 +11,7 @@ from generation.execution.worker import DEFAULT_OPTIONS, ChatMaker, WorkerOption
 from judging.methods.messages import INTERRUPTED
 from judging.methods.registry import needs_no_call
 from judging.models import JudgeRun
+from judging.runs.endpoint_probe import passes_probe
 from judging.runs.life_cycle import JUDGING
 from judging.runs.planning.preparation import prepare
 from judging.runs.queue import open_queues
@@ -33,7 +34,7 @@ def work_on(
         if needs_no_call(run.judge.method):
             settle_inline(run, options, clock)
             return False
-        return True
+        return passes_probe(run, options=options, clock=clock, chat_for=chat_for)
 
     work_through(
         JUDGING, run, open_queues, options=options, clock=clock, chat_for=chat_for, interrupted=INTERRUPTED, begin=begin

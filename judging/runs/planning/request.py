@@ -122,7 +122,8 @@ class RunRequest:
     Several `judges` form a panel, as does one that is asked in `both_orders` of a pair or with `repeats`; `combine`
     says how their verdicts are combined. `limit` is the maximum number of tasks, `only_rated` takes only tasks that
     people have rated, and `reuse` answers repeated questions from stored replies. `canaries` adds texts that deserve
-    the lowest score. `concurrency` is the number of calls at once, by default that of the endpoint.
+    the lowest score. `concurrency` is the number of calls at once, by default that of the endpoint. With `probe`, the first
+    questions of a large run are asked alone.
     """
 
     target: Target
@@ -131,6 +132,7 @@ class RunRequest:
     repeats: int = 1
     combine: How = How.MEDIAN
     canaries: bool = False
+    probe: bool = True
     limit: int | None = None
     only_rated: bool = False
     reuse: bool = True
@@ -182,4 +184,5 @@ class RunRequest:
             "repeats": self.repeats,
             "combine": str(self.combine) if self.leader != self.judges[0] else "",
             "canaries": self.canaries,
+            "probe": self.probe,
         }

@@ -90,6 +90,7 @@ def asked_of(study):
     yield address("start_run", study), ("experiment",), {}
     yield address("judge_benchmark", benchmark), ("experiment",), {}
     yield address("text_page", benchmark), ("experiment", "each", "file"), {}
+    yield address("length_scores", benchmark), ("judge", "weights", "file"), {}
     yield address("judges_depth", study), ("one", "other", "file"), {}
     yield address("judges_methods", study), ("criterion", "file"), {}
 

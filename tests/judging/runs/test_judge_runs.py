@@ -49,7 +49,7 @@ def test_runs_are_listed_and_one_is_shown(run, capsys):
     call_command("judge_runs", run.public_id)
     shown = capsys.readouterr().out
     assert "is finished: 0 of 6 scored, 6 unscored, 0 left; 18 calls" in shown
-    assert "unscored, prose: 6" in shown
+    assert "  6 unscored: Prose instead of a structured answer.\n" in shown
     call_command("judge_runs", run.public_id, json=True)
     assert json.loads(capsys.readouterr().out)["items"]["unscored"] == 6
 

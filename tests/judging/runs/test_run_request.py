@@ -72,6 +72,7 @@ def test_what_is_stored_of_a_request():
         ("repeats", 2),
         ("combine", "mean"),
         ("canaries", False),
+        ("probe", True),
     ]
     assert (run.seed, run.budget_calls, run.budget_tokens, run.budget_money) == (5, 90, 8_000, None)
     assert (run.judge, run.study, run.created_by) == (request.leader, study, lead)

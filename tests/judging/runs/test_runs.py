@@ -39,13 +39,13 @@ def make_study(**options):
     return study
 
 
-def make_run(server, study=None, *, budget=UNLIMITED, name="m", **endpoint) -> JudgeRun:
+def make_run(server, study=None, *, budget=UNLIMITED, name="m", probe=True, **endpoint) -> JudgeRun:
     study = study or make_study()
     where, _ = Endpoint.objects.get_or_create(
         workspace=study.workspace, name="local", defaults={"base_url": server.base_url, **endpoint}
     )
     model, _ = LanguageModel.objects.get_or_create(workspace=study.workspace, name=name, defaults={"endpoint": where})
-    run = plan_run(judge=create_judge(model=model), study=study, budget=budget)
+    run = plan_run(judge=create_judge(model=model), study=study, budget=budget, probe=probe)
     start_run(run, clock=timezone.now)
     return run
 
@@ -180,7 +180,7 @@ def test_refusals_one_after_another_stop_a_run_that_was_answered_before_and_it_g
         return good_answer(request) if n < 2 else fails(404, "model m was taken away")
 
     with HostileServer(play) as server:
-        run = work_on(make_run(server, make_study(instructions=60)), options=WorkerOptions(concurrency=1))
+        run = work_on(make_run(server, make_study(instructions=60), probe=False), options=WorkerOptions(concurrency=1))
         assert (run.status, run.message) == ("failed", "404: model m was taken away")
         assert 2 + REFUSED_IN_A_ROW <= len(server.requests) <= 2 + REFUSED_IN_A_ROW + 8
         assert statuses(run).count("unscored") == REFUSED_IN_A_ROW
