@@ -1,6 +1,7 @@
-"""REST API of judging: runs with their progress and controls, leaderboards, exports."""
+"""REST API of judging: runs with their progress and controls, leaderboards, papers' tables, exports."""
 
 import tempfile
+from dataclasses import asdict
 
 from django.db import transaction
 from django.http import FileResponse
@@ -18,14 +19,21 @@ from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
 from calibration.reports.cache import SHOWN
+from calibration.reports.codec import stored
+from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from generation.api import CURSOR, SIZE, benchmark_to_read
-from generation.models import MAIN_EXPERIMENT
+from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
 from judging.leaderboards.filters import Filters
+from judging.leaderboards.lengths import scores_by_length
 from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
+from judging.published.computed_tables import shown_tables
+from judging.published.layout import failed_on, list_json
+from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
+from judging.published.registry import table_numbered, tables_of
 from judging.runs.access import run_read_by, runs_read_by
 from judging.runs.life_cycle import (
     JUDGING,
@@ -186,6 +194,113 @@ def board(request: Request, workspace: str, slug: str) -> ApiResponse:
         return ApiResponse(requested_board(benchmark, requested).as_json())
     except UserError as error:
         raise Unusable(str(error)) from error
+
+
+@extend_schema(operation_id="paper_tables", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def paper_tables(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """The tables of a benchmark's paper with their numbers of cells: `manage.py published_table BENCHMARK --json`.
+
+    Counts of a table that is still being computed are null.
+    """
+    benchmark = benchmark_to_read(request, workspace, slug)
+    try:
+        tables = tables_of(benchmark.slug)
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(list_json(benchmark.slug, shown_tables(benchmark.workspace, tables)))
+
+
+@extend_schema(operation_id="paper_table", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def paper_table(request: Request, workspace: str, slug: str, number: str) -> ApiResponse:
+    """One of them printed beside recomputed, cell by cell: `manage.py published_table BENCHMARK NUMBER --json`.
+
+    202 while it is being computed for the first time.
+    """
+    benchmark = benchmark_to_read(request, workspace, slug)
+    try:
+        table = table_numbered(benchmark.slug, number)
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    (found,) = shown_tables(benchmark.workspace, [table])
+    if found.computed_at is None:
+        return ApiResponse({"detail": "This table is being computed; ask again in a moment."}, status=202)
+    if found.error:
+        raise Unusable(str(found.error))
+    return ApiResponse(found.as_json([row.judge.name for row in failed_on(benchmark.workspace, table)]))
+
+
+@extend_schema(
+    operation_id="rankings",
+    parameters=[
+        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
+        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+        OpenApiParameter("measure", str, description="Score to rank by, if not the judge's default."),
+        OpenApiParameter("experiment", str, description="Experiment; default: main."),
+        OpenApiParameter("with_judge", str, description="Judge of the other board."),
+        OpenApiParameter("with_benchmark", str, description="Benchmark of the other board; default: this one."),
+        OpenApiParameter("with_measure", str, description="Score of the other board."),
+        OpenApiParameter("scores", str, description="Instead of another board: lines of a model and its score."),
+        OpenApiParameter("top", int, description="Also over this many best models of the other ranking."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def rankings(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """A board's ranking beside another board's, or beside scores: `manage.py compare_rankings --json`."""
+    benchmark = benchmark_to_read(request, workspace, slug)
+    asked = request.query_params
+    top = asked.get("top", "")
+    if top and not (top.isascii() and top.isdecimal() and 0 < int(top[:6]) < 100_000):
+        raise Unusable("top must be a whole number above 0.")
+    if bool(asked.get("scores")) == bool(asked.get("with_judge")):
+        raise Unusable("Say with what to compare: either scores or with_judge.")
+    other = benchmark_to_read(request, workspace, asked.get("with_benchmark") or slug)
+    try:
+        one = _ranked(benchmark, asked.get("judge", ""), asked.get("measure", ""), request)
+        if asked.get("scores"):
+            second = read_scores(asked["scores"], "scores")
+        else:
+            second = _ranked(other, asked["with_judge"], asked.get("with_measure", ""), request)
+        return ApiResponse(stored(compare_rankings(one, second, top=int(top) if top else None)))
+    except (UserError, NoStatistic) as error:
+        raise Unusable(str(error)) from error
+
+
+def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) -> RankedScores:
+    asked = request.query_params
+    filters = Filters(
+        judge=judge,
+        weights=asked.get("weights") or EQUAL,
+        measure=measure,
+        experiment=asked.get("experiment") or MAIN_EXPERIMENT,
+    )
+    return ranked_scores(requested_board(benchmark, filters), f"{benchmark.slug}, {judge}")
+
+
+@extend_schema(
+    operation_id="lengths",
+    parameters=[
+        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
+        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def lengths(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Each model's score by requested length: the output of `manage.py length_scores --json`."""
+    asked = request.query_params
+    benchmark = benchmark_to_read(request, workspace, slug)
+    try:
+        rows = scores_by_length(benchmark, asked.get("judge", ""), asked.get("weights") or EQUAL)
+    except (UserError, NoStatistic) as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse([asdict(row) for row in rows])
 
 
 @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})

@@ -5,14 +5,16 @@ from contextlib import suppress
 from celery import shared_task
 from django.utils import timezone
 
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.report_store.refreshes import computing
 from calibration.reports.registry import refresh_report
 from core.background import send
 from generation.execution.recovery import each_alone
+from judging.archive.made_files import TASK as MAKE_FILE, make, remove_old
 from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
+from judging.demonstration.background import make_demonstration
 from judging.importing.uploads import carry_out
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
 from judging.models import JudgeRun, Watch
@@ -38,7 +40,7 @@ def work(run_id: int) -> None:
 def sweep() -> None:
     """Release what dead workers held, and send running runs on which nobody works to a worker.
 
-    Drift monitors that are due begin a round, and rounds that are over are evaluated.
+    Drift monitors that are due begin a round, and rounds that are over are evaluated. Old files of data are removed.
     """
     clock = timezone.now
     JUDGING.sweep(clock)
@@ -50,12 +52,27 @@ def sweep() -> None:
 
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)
+    remove_old()
+
+
+@shared_task(name=MAKE_FILE)  # type: ignore[untyped-decorator]
+def make_file(public_id: str) -> None:
+    """Make a file of a study's data that a page asked for."""
+    make(public_id)
 
 
 @shared_task(name="judging.load_upload")  # type: ignore[untyped-decorator]
 def load_upload(public_id: str) -> None:
     """Load an uploaded archive."""
     carry_out(public_id)
+
+
+@shared_task(name="judging.make_demonstration")  # type: ignore[untyped-decorator]
+def demonstrate(workspace_id: int, user_id: int) -> None:
+    """Make what is missing of a workspace's demonstration."""
+    workspace, lead = Workspace.objects.filter(pk=workspace_id).first(), User.objects.filter(pk=user_id).first()
+    if workspace is not None and lead is not None:
+        make_demonstration(workspace, lead=lead)
 
 
 @shared_task(name="judging.compare")  # type: ignore[untyped-decorator]

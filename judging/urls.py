@@ -1,12 +1,19 @@
 from django.urls import path
 
 from calibration.web.serving import result_view
-from judging.web import archive, uploads
+from judging.web import archive, demonstration, uploads
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
-from judging.web.leaderboards import model_pair, page as leaderboard_page, paper_tables, rankings, text_statistics
+from judging.web.leaderboards import (
+    lengths,
+    model_pair,
+    page as leaderboard_page,
+    paper_tables,
+    rankings,
+    text_statistics,
+)
 from judging.web.monitoring import pages as monitor_pages
-from judging.web.runs import pages as run_pages, start
+from judging.web.runs import pages as run_pages, start, verdicts as verdict_pages
 
 app_name = "judging"
 urlpatterns = [
@@ -18,6 +25,9 @@ urlpatterns = [
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
     path("<benchmark:slug>/texts/", text_statistics.text_page, name="text_page"),
     path("<benchmark:slug>/tables/", paper_tables.paper_tables, name="paper_tables"),
+    # /demonstration/
+    path("demonstration/<slug:slug>/", demonstration.demonstration, name="demonstration"),
+    path("demonstration/<slug:slug>/state/", demonstration.demonstration_state, name="demonstration_state"),
     # /imports/
     path("imports/upload/", uploads.upload_benchmark, name="upload_benchmark"),
     path("imports/upload/<str:public_id>/", uploads.upload, name="upload"),
@@ -28,6 +38,8 @@ urlpatterns = [
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
     path("runs/<str:public_id>/checks/", run_pages.draw_checks, name="draw_checks"),
+    path("runs/<str:public_id>/verdicts/", verdict_pages.verdicts, name="verdicts"),
+    path("runs/<str:public_id>/verdicts/<int:item_id>/", verdict_pages.verdict, name="verdict"),
     path("runs/<str:public_id>/files/<str:name>", run_pages.run_file, name="run_file"),
     # /w/<workspace>/studies/<slug>/
     path("<study:slug>/judge/", start.start_run, name="start_run"),
@@ -37,6 +49,10 @@ urlpatterns = [
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/export/", archive.export, name="export"),
     path("<study:slug>/export/file/", archive.export_file, name="export_file"),
+    path("<study:slug>/export/make/", archive.make_file, name="make_file"),
+    path("<study:slug>/export/files/", archive.made_files, name="made_files"),
+    path("<study:slug>/export/files/<str:public_id>/", archive.made_file, name="made_file"),
+    path("<study:slug>/export/files/<str:public_id>/remove/", archive.remove_file, name="remove_file"),
     # /watches/
     path("watches/", monitor_pages.watches, name="watches"),
     path("watches/new/", monitor_pages.new_watch, name="new_watch"),
@@ -46,6 +62,7 @@ urlpatterns = [
     path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),
     path("<leaderboard:slug>/", leaderboard_page.leaderboard, name="leaderboard"),
     path("<leaderboard:slug>/rankings/", rankings.rankings_beside, name="rankings_beside"),
+    path("<leaderboard:slug>/lengths/", lengths.length_page, name="length_scores"),
     path("<leaderboard:slug>/compare/", model_pair.compare_models, name="compare_models"),
     path("<leaderboard:slug>/compare/item/", model_pair.compare_item, name="compare_item"),
 ]

@@ -26,6 +26,7 @@ from accounts.models import User, Workspace
 from core.background import send_after_commit
 from core.db.public_ids import new_public_id
 from core.errors import UserError
+from core.messages.message import as_value
 from core.tables.rows_left_out import SkippedRows
 from generation.importers.benchmark_files import Part
 from generation.library.loading import Counts
@@ -68,7 +69,7 @@ class Upload:
     part: str = ""
     done: int = 0
     total: int = 0
-    problem: str = ""
+    problem: str | dict[str, Any] = ""
     result: dict[str, Any] = field(default_factory=dict)
     bad_rows: list[list[Any]] = field(default_factory=list)
     bad: int = 0
@@ -155,7 +156,7 @@ def carry_out(public_id: str) -> None:
     except (OperationalError, InterfaceError):
         raise  # the request stays, and the archive with it
     except UserError as problem:
-        upload = replace(_latest(upload), state=REFUSED, problem=str(problem))
+        upload = replace(_latest(upload), state=REFUSED, problem=as_value(str(problem)))
     except Exception:
         _end(replace(_latest(upload), state=REFUSED, problem="The program has a fault here, which is in its log."))
         raise
@@ -202,7 +203,7 @@ def _loaded(upload: Upload) -> Upload:
         loaded.add("lines", Counts(skipped=len(bad)))
     if skipped:
         skipped.write(settings.DATA_DIR / "reports", benchmark.slug, timezone.now())
-    rows = [[one.file, one.line, one.reason, one.remedy] for one in bad[:MOST_SHOWN]]
+    rows = [[one.file, one.line, as_value(one.reason), as_value(one.remedy)] for one in bad[:MOST_SHOWN]]
     return replace(shown.upload, state=LOADED, result=loaded.as_json(), bad_rows=rows, bad=len(bad))
 
 

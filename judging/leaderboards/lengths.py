@@ -4,10 +4,11 @@ HelloBench (arXiv 2409.16191), table 3 and figure 4, for any models and judge.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibration.data.verdicts import failed_judges
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from generation.llm.protocol.wrapping import LENGTHS
@@ -24,8 +25,10 @@ from judging.scores.points import NoVerdicts, PointsRule
 class LengthScore:
     """A model's score of `n` prompts in an experiment, on the board's scale, with its mean words.
 
-    `difference` is from the score without a requested length over the `shared` prompts that have both; its ends draw
-    whole prompts. None where nothing is shared, and in the main experiment.
+    The ends of the score draw whole prompts: a 95 % interval, or, of few prompts, the range over leaving one out; None of
+    a single prompt. `difference` is from the score without a requested length over the `shared` prompts that have both;
+    its ends draw whole prompts. None where nothing is shared, and in the main experiment. `judge_failed`: a run of the
+    judge failed its canary texts.
     """
 
     model: str
@@ -37,6 +40,14 @@ class LengthScore:
     low: float | None = None
     high: float | None = None
     shared: int = 0
+    judge_failed: bool = False
+    score_low: float | None = None
+    score_high: float | None = None
+
+
+def has_lengths(benchmark: Benchmark) -> bool:
+    """Return whether the benchmark has an experiment with a requested length."""
+    return benchmark.generation_runs.filter(experiment__in=LENGTHS).exists()
 
 
 def scores_by_length(
@@ -72,7 +83,8 @@ def scores_by_length(
             values = plain if experiment == MAIN_EXPERIMENT else _of_prompts(board, model, prompts)
             if values:
                 rows.append(_row(board, model, experiment, values, plain, draws, seed))
-    return rows
+    failed = bool(failed_judges(benchmark, named))
+    return [replace(row, judge_failed=failed) for row in rows]
 
 
 def _of_prompts(board: Leaderboard | None, model: str, prompts: np.ndarray) -> dict[int, float]:
@@ -103,6 +115,14 @@ def _row(
     words = board.words.get((model, columns[0] if len(columns) == 1 else "")) if experiment != MAIN_EXPERIMENT else None
     shared = sorted(values.keys() & plain.keys()) if experiment != MAIN_EXPERIMENT else []
     row = LengthScore(model, experiment, len(values), score, words)
+    above = np.array(list(values.values())) - rule.zero
+    try:
+        own = paired_difference(np.zeros(len(above), dtype=np.int64), above, rule, draws=draws, seed=seed)
+    except NoStatistic:
+        return row
+    if own.kind != "none":
+        ends = own.overall.interval
+        row = replace(row, score_low=ends.low, score_high=ends.high)
     if not shared:
         return row
     gap = np.array([values[prompt] - plain[prompt] for prompt in shared])
@@ -110,6 +130,4 @@ def _row(
         found = paired_difference(np.zeros(len(gap), dtype=np.int64), gap, rule, draws=draws, seed=seed).overall
     except NoStatistic:
         return row
-    return LengthScore(
-        model, experiment, len(values), score, words, found.value, found.interval.low, found.interval.high, len(shared)
-    )
+    return replace(row, difference=found.value, low=found.interval.low, high=found.interval.high, shared=len(shared))

@@ -1,25 +1,14 @@
 """Which models of a board are ranked, those judged on enough instructions to be compared, and the order of all."""
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 import numpy as np
 
-from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.statistics.ranking.coverage import Unranked, unranked
 from calibration.statistics.ties import settle_ties
 from judging.leaderboards.filters import MODEL, WORDS, Filters
 from judging.leaderboards.observations import Observations
 from judging.scores.points import ModelScores
-
-SHARE = 0.5
-"""Of the median number of instructions of all models; a model with fewer is listed and not ranked."""
-
-
-class Unranked(StrEnum):
-    """Why a model with an overall score is listed and not ranked."""
-
-    FEW = "few"
-    NO_INTERVAL = "no_interval"
 
 
 def instructions_of(observations: Observations) -> dict[int, int]:
@@ -31,23 +20,8 @@ def instructions_of(observations: Observations) -> dict[int, int]:
 
 
 def unranked_models(observations: Observations, names: Mapping[int, str]) -> dict[str, Unranked]:
-    """Return the models that are not ranked, by name, and why.
-
-    A model is not compared with others on fewer than half of the median number of instructions, nor without an interval
-    of its own where the others have one: under MIN_CLUSTERS instructions on a board of as many or more.
-    """
-    counts = instructions_of(observations)
-    if not counts:
-        return {}
-    median = float(np.median(list(counts.values())))
-    some_have_intervals = max(counts.values()) >= MIN_CLUSTERS
-    found = {}
-    for model, n in counts.items():
-        if n < SHARE * median:
-            found[names[model]] = Unranked.FEW
-        elif some_have_intervals and n < MIN_CLUSTERS:
-            found[names[model]] = Unranked.NO_INTERVAL
-    return found
+    """Return the models that are not ranked, by name, and why."""
+    return {names[model]: why for model, why in unranked(instructions_of(observations)).items()}
 
 
 def in_order(
@@ -55,7 +29,7 @@ def in_order(
     filters: Filters,
     words: Mapping[tuple[str, str], float],
     columns: Mapping[int, str],
-    unranked: Mapping[str, Unranked],
+    without_rank: Mapping[str, Unranked],
 ) -> tuple[ModelScores, ...]:
     """Sort as the filters ask; models without such a value come last, and before them, by score, unranked ones."""
     if filters.sort == MODEL:
@@ -74,6 +48,6 @@ def in_order(
     by_score = filters.sort != WORDS
     ordered = sorted(
         zip(values, settled, models, strict=True),
-        key=lambda row: (row[0] is None, by_score and row[2].model in unranked, row[1], row[2].model),
+        key=lambda row: (row[0] is None, by_score and row[2].model in without_rank, row[1], row[2].model),
     )
     return tuple(model for _value, _settled, model in ordered)

@@ -10,9 +10,10 @@ import numpy as np
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, are_excluded_shown, excluded_shown
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Ints, ScoreFrame, data_hash
 from calibration.data.scores import label_frame, score_frame
-from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_of_answers
 from calibration.reports.cache import SHOWN
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ties import descending
 from core.errors import UserError
 from generation.models import Benchmark, Category, Response
@@ -28,7 +29,7 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
-from judging.leaderboards.ranked_models import Unranked, in_order, unranked_models
+from judging.leaderboards.ranked_models import in_order, unranked_models
 from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
@@ -142,6 +143,11 @@ class Leaderboard:
     def ranked(self) -> bool:
         """Whether the board ranks its models, which it does not by discredited verdicts."""
         return not (self.filters.discredited and self.discredited)
+
+    @property
+    def failed(self) -> list[JudgesVerdicts]:
+        """The board's judge, if a run of it on this benchmark failed its canary texts."""
+        return [JudgesVerdicts(self.judge, 0, self.discredited)] if self.discredited else []
 
     @property
     def rule(self) -> PointsRule:
@@ -359,7 +365,7 @@ def _metrics(
 
 def discredited_on(benchmark: Benchmark, judge: Rater) -> int:
     """Count the judge's verdicts on this benchmark from runs that failed their canary texts."""
-    return _verdicts_of(benchmark, judge).filter(discredited=True).count()
+    return sum(row.discredited for row in failed_judges(benchmark, judge))
 
 
 def _verdicts_of(benchmark: Benchmark, judge: Rater) -> AssignmentQuerySet:

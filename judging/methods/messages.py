@@ -133,7 +133,6 @@ INTERRUPTED = Wording("judge.interrupted", "The run was interrupted; everything 
 INTERRUPTED_DECIDING = Wording(
     "judge.interrupted_deciding", "The run was interrupted; everything decided so far is kept."
 )
-NONE_HELD_OUT = Wording("judge.none_held_out", "Method %(method)s judged none of the held-out tasks.")
 NO_AGREEMENT = Wording("judge.no_agreement", "There is no agreement with people by which to choose a method.")
 TOO_FEW_INSTRUCTIONS = Wording(
     "judge.too_few_instructions", "Category %(category)s has %(n)s instruction; two halves need at least 2."
@@ -141,6 +140,8 @@ TOO_FEW_INSTRUCTIONS = Wording(
 NO_METHOD_JUDGED = Wording(
     "judge.no_method_judged", "In category %(category)s no method judged %(share)s of the %(n)s tasks."
 )
-NONE_HELD_OUT_IN = Wording(
-    "judge.none_held_out_in", "In category %(category)s method %(method)s judged none of the held-out tasks."
+NO_ROOM = Wording(
+    "judge.no_room",
+    "None of the first %(n)s questions fits into the context of judge %(judge)s. Serve the model with a longer context, or "
+    "ask a model that has one, and resume the run; without this check, start it with --no-probe.",
 )

@@ -65,13 +65,17 @@ class ComputedTable:
     def equal(self) -> int:
         return self.counts[Status.EQUAL]
 
-    def as_json(self) -> dict[str, Any]:
-        """What `published_table --json` prints: every cell, with all digits."""
+    def as_json(self, failed: Sequence[str] = ()) -> dict[str, Any]:
+        """What `published_table --json` prints: every cell, with all digits.
+
+        `failed` names the judges of the benchmark that failed their canary texts; without one, the key is left out.
+        """
         return {
             "benchmark": self.table.benchmark,
             "table": self.table.number,
             "cells": len(self.cells),
             "equal": self.equal,
+            **({"failed_judges": list(failed)} if failed else {}),
             "rows": [
                 {
                     "row": str(cell.row),

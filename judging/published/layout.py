@@ -3,14 +3,18 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext
 
+from accounts.models import Workspace
+from calibration.data.verdicts import JudgesVerdicts, failed_judges
 from calibration.figures.drawing import decimals
 from calibration.web.blocks import Column, Table
 from core.messages.localized import localized
 from core.messages.message import Message
 from core.messages.rendering import for_reader
+from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable
 from judging.published.paper_table import Cell, PaperTable, Status
 
@@ -100,8 +104,8 @@ def _laid(cell: Cell, reason: str, note: int | None) -> LaidCell:
     )
 
 
-def cell_list(found: ComputedTable) -> Table:
-    """One line a cell, with every digit of what was recomputed."""
+def cell_list(found: ComputedTable, failed: Sequence[str] = ()) -> Table:
+    """One line a cell, with every digit of what was recomputed; what was has the `failed` judges beside it."""
     columns = [
         Column(gettext("Row")),
         Column(gettext("Column")),
@@ -110,20 +114,29 @@ def cell_list(found: ComputedTable) -> Table:
         Column(gettext("Status")),
         Column(gettext("Reason")),
     ]
-    return Table(
-        columns,
+    rows: list[list[object]] = [
         [
-            [
-                words_of(cell.row),
-                words_of(cell.column),
-                cell.printed,
-                cell.recomputed,
-                cell.status.value,
-                words_of(cell.reason),
-            ]
-            for cell in found.cells
-        ],
-    )
+            words_of(cell.row),
+            words_of(cell.column),
+            cell.printed,
+            cell.recomputed,
+            cell.status.value,
+            words_of(cell.reason),
+        ]
+        for cell in found.cells
+    ]
+    if failed:
+        columns.append(Column(gettext("Judges that failed their canary texts")))
+        names = ", ".join(failed)
+        for row, cell in zip(rows, found.cells, strict=True):
+            row.append("" if cell.recomputed is None else names)
+    return Table(columns, rows)
+
+
+def failed_on(workspace: Workspace, table: PaperTable) -> list[JudgesVerdicts]:
+    """Return the judges of the table's benchmark that failed their canary texts."""
+    benchmark = Benchmark.objects.filter(workspace=workspace, slug=table.benchmark).first()
+    return failed_judges(benchmark) if benchmark else []
 
 
 def words_of(text: str) -> str:
@@ -150,3 +163,20 @@ def counted(found: ComputedTable) -> str:
     """State how many cells there are of each status; statuses without a cell are left out."""
     counts = [(n, status) for status, n in found.counts.items() if n]
     return ", ".join(f"{n} {status_words(status)}" for n, status in counts)
+
+
+def list_json(benchmark: str, found: Sequence[ComputedTable]) -> dict[str, Any]:
+    """What `published_table BENCHMARK --json` prints: the tables with their counts, null for one not yet computed."""
+    return {
+        "benchmark": benchmark,
+        "tables": [
+            {
+                "table": one.table.number,
+                "title": title_of(one.table),
+                "cells": len(one.cells) if one.computed_at else None,
+                **{status.value.replace(" ", "_"): n if one.computed_at else None for status, n in one.counts.items()},
+                **({"error": str(one.error)} if one.error else {}),
+            }
+            for one in found
+        ],
+    }

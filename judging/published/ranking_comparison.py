@@ -31,10 +31,14 @@ class UnreadableScores(UserError):
 
 @dataclass(frozen=True)
 class RankedScores:
-    """A ranking: its name, and the score of each model, higher is better."""
+    """A ranking: its name, and the score of each model, higher is better.
+
+    `failed_judge` names its judge if a run of it failed its canary texts.
+    """
 
     name: str
     scores: Mapping[str, float]
+    failed_judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class RankedModel:
 class RankingComparison:
     """`models` best first by the other ranking. `top` are the correlations of its best `asked`, None if none were asked.
 
-    `alone` and `other_alone` are the models that only one ranking has.
+    `alone` and `other_alone` are the models that only one ranking has; `failed_judge` and `other_failed_judge` name the
+    judge of a ranking if a run of it failed its canary texts.
     """
 
     name: str
@@ -64,6 +69,8 @@ class RankingComparison:
     asked: int | None
     alone: tuple[str, ...]
     other_alone: tuple[str, ...]
+    failed_judge: str = ""
+    other_failed_judge: str = ""
 
 
 def compare_rankings(one: RankedScores, other: RankedScores, *, top: int | None = None) -> RankingComparison:
@@ -93,13 +100,16 @@ def compare_rankings(one: RankedScores, other: RankedScores, *, top: int | None 
         top,
         tuple(sorted(set(one.scores) - matched[0])),
         tuple(sorted(set(other.scores) - matched[1])),
+        one.failed_judge,
+        other.failed_judge,
     )
 
 
 def ranked_scores(board: Leaderboard, name: str) -> RankedScores:
     """Return the scores of a board's ranked models."""
     scores = {row.model: row.average for row in board.models if row.average is not None and board.ranked}
-    return RankedScores(name, {model: score for model, score in scores.items() if model not in board.unranked})
+    ranked = {model: score for model, score in scores.items() if model not in board.unranked}
+    return RankedScores(name, ranked, next((row.judge.name for row in board.failed), ""))
 
 
 def read_scores(text: str, name: str) -> RankedScores:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from core.errors import UserError
+from core.messages.message import from_value
 from core.messages.rendering import for_reader
 from core.web.uploaded_files import takes_files
 from judging.importing.archives import ENDINGS
@@ -103,7 +104,13 @@ def _context(request: HttpRequest, public_id: str) -> dict[str, object]:
     led = workspaces_led_by(cast(User, request.user))
     if found is None or not led.filter(pk=found.workspace).exists():
         raise Http404(_("There is no such upload."))
-    return {"upload": found, "benchmark": BENCHMARKS.get(found.benchmark), "counts": _counts(found)}
+    return {
+        "upload": found,
+        "benchmark": BENCHMARKS.get(found.benchmark),
+        "counts": _counts(found),
+        "problem": for_reader(from_value(found.problem)),
+        "bad_rows": [(row[0], row[1], *(for_reader(from_value(said)) for said in row[2:])) for row in found.bad_rows],
+    }
 
 
 def _counts(upload: Upload) -> list[tuple[str, dict[str, int]]]:

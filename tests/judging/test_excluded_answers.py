@@ -79,6 +79,12 @@ SPEAKS_OF_THE_RATER = (
 """Pages that list raters, fits, tasks without a rater, or the number of excluded answers, which other tests look at."""
 
 
+def names_of_fits() -> list[str]:
+    """The ids of all fits, and how LaTeX writes those with a low line."""
+    known = list(Fit.objects.values_list("public_id", flat=True))
+    return [re.escape(name) for name in known + [one.replace("_", r"\_") for one in known]]
+
+
 def seen(monkeypatch, study, judges, client):
     """What a walk finds, a fit made before, without the notes on exclusions, the excluded rows and the ids of fits."""
     run_fit(study=study)
@@ -91,7 +97,7 @@ def seen(monkeypatch, study, judges, client):
         reverse("api:fits"),
         "export",
     }
-    fits = re.compile("|".join(Fit.objects.values_list("public_id", flat=True)))
+    fits = re.compile("|".join(names_of_fits()))
     own = {}
     for place, (status, said) in found.items():
         if place in spoken or re.search(r"/(raters|tasks)/[^/?]+/$", place):
@@ -112,7 +118,7 @@ def quick_look(client, study):
     found = {page: client.get(f"{page}?file=page.json").json()["blocks"] for page in pages}
     found |= result_walk.commands(study, [study.workspace.raters.get(label="a-judge")])
     del found["export"]  # numbers of rows
-    fits = re.compile("|".join(Fit.objects.values_list("public_id", flat=True)))
+    fits = re.compile("|".join(names_of_fits()))
     return {fits.sub("FIT", name): fits.sub("FIT", json.dumps(said)) for name, said in found.items()}
 
 

@@ -11,8 +11,10 @@ from rich.table import Table
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study, excluded_shown
+from calibration.data.verdicts import failed_judges
 from calibration.management.study_command import add_excluded, excluded_line
 from calibration.reports.codec import read_back
+from calibration.web.failed_judges import failed_note
 from core.errors import UserError
 from judging.comparison.judge_against_people import (
     ItemAgreement,
@@ -51,13 +53,18 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no study {options['study']!r}; there are: {known or 'none'}.")
             with excluded_shown(options["excluded"]):
                 weighting = _weighting(study, options["weights"])
-                report = stored_comparison(study, judge_in(study, options["judge"]), weighting)
+                judge = judge_in(study, options["judge"])
+                report = stored_comparison(study, judge, weighting)
+                failed = [row.judge.name for row in failed_judges(study, judge)]
         except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(json.dumps({"study": study.slug, **report}, ensure_ascii=False, indent=2))
+            marks = {"failed_judges": failed} if failed else {}
+            self.stdout.write(json.dumps({"study": study.slug, **marks, **report}, ensure_ascii=False, indent=2))
         else:
             self.stdout.write(_as_tables(read_back(JudgeComparison, report)), ending="")
+            for name in failed:
+                self.stdout.write(failed_note(name))
             if line := excluded_line(options["excluded"], task__study=study):
                 self.stdout.write(line)
 

@@ -11,8 +11,10 @@ from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from calibration.data.verdicts import JudgesVerdicts
 from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.codec import stored
+from calibration.web.failed_judges import marking
 from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark
@@ -57,16 +59,18 @@ class Command(BaseCommand):
             raise CommandError("Say with what to compare: either --scores FILE or --with-judge JUDGE.")
         try:
             workspace = workspace_for_command(options["workspace"])
-            one = _board(workspace, options["benchmark"], options["judge"], options["measure"], options)
+            one, failed = _board(workspace, options["benchmark"], options["judge"], options["measure"], options)
             if options["scores"]:
                 other = _file(Path(options["scores"]))
             else:
                 slug = options["with_benchmark"] or options["benchmark"]
-                other = _board(workspace, slug, options["with_judge"], options["with_measure"], options)
+                other, others = _board(workspace, slug, options["with_judge"], options["with_measure"], options)
+                failed = [*failed, *others]
             found = compare_rankings(one, other, top=options["top"])
         except UserError as error:
             raise CommandError(str(error)) from error
-        coefficients, models = coefficients_table(found), models_table(found)
+        with marking(failed):
+            coefficients, models = coefficients_table(found), models_table(found)
         if options["json"]:
             self.stdout.write(json.dumps(stored(found), ensure_ascii=False, indent=2))
         elif options["csv"]:
@@ -87,13 +91,16 @@ class Command(BaseCommand):
             self.stdout.write(paper.getvalue(), ending="")
 
 
-def _board(workspace: Workspace, slug: str, judge: str, measure: str | None, options: dict[str, Any]) -> RankedScores:
+def _board(
+    workspace: Workspace, slug: str, judge: str, measure: str | None, options: dict[str, Any]
+) -> tuple[RankedScores, list[JudgesVerdicts]]:
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=slug).first()
     if benchmark is None:
         known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
         raise CommandError(f"There is no benchmark {slug!r}; there are: {known or 'none'}.")
     filters = Filters(judge=judge, weights=options["weights"], measure=measure or "", experiment=options["experiment"])
-    return ranked_scores(requested_board(benchmark, filters), f"{slug}, {judge}")
+    board = requested_board(benchmark, filters)
+    return ranked_scores(board, f"{slug}, {judge}"), board.failed
 
 
 def _file(path: Path) -> RankedScores:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.members.workspaces import workspace_for_command
+from calibration.web.failed_judges import failed_note
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT, Benchmark, Instruction
 from judging.leaderboards.check_counts import POSITIONS, Output
@@ -53,14 +54,19 @@ class Command(BaseCommand):
         if not board.outputs:
             raise CommandError(f"{board.judge} answered no instruction checks on benchmark {benchmark.slug}.")
         found = _by_version(board, options["tag"])
+        failed = [row.judge.name for row in board.failed]
         if options["json"]:
             rows = [
                 {"model": model, "version": version, **asdict(shares)} for (version, model), shares in found.items()
             ]
-            self.stdout.write(json.dumps({"benchmark": benchmark.slug, "rows": rows}, ensure_ascii=False, indent=2))
+            marks = {"failed_judges": failed} if failed else {}
+            said = {"benchmark": benchmark.slug, **marks, "rows": rows}
+            self.stdout.write(json.dumps(said, ensure_ascii=False, indent=2))
             return
         for (version, model), shares in found.items():
             self.stdout.write(_in_words(version, model, shares))
+        for name in failed:
+            self.stdout.write(failed_note(name))
 
 
 def _by_version(board: Leaderboard, tag: str) -> dict[tuple[str, str], Completion]:

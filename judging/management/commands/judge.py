@@ -22,7 +22,7 @@ from judging.methods.combining import How
 from judging.methods.registry import METHODS
 from judging.methods.single import checklist
 from judging.models import Judge, JudgeRun, Preparation
-from judging.runs.life_cycle import JUDGING, Progress, progress_of, retry_unscored
+from judging.runs.life_cycle import JUDGING, REASON_TEXTS, Progress, progress_of, retry_unscored
 from judging.runs.planning.preparation import create_run
 from judging.runs.planning.request import BadRequest, RunRequest, Target
 from judging.runs.planning.requirements import noted_lacks
@@ -67,6 +67,11 @@ class Command(RunCommand):
             "--no-canaries",
             action="store_true",
             help="Add no canary texts, which show whether the judge can be misled.",
+        )
+        parser.add_argument(
+            "--no-probe",
+            action="store_true",
+            help="Do not ask the first questions of a large run alone, which finds a wrong key, model or context early.",
         )
         parser.add_argument(
             "--only-rated",
@@ -136,6 +141,7 @@ class Command(RunCommand):
             repeats=options["repeats"],
             combine=How(options["combine"]),
             canaries=not options["no_canaries"],
+            probe=not options["no_probe"],
             limit=options["limit"],
             only_rated=options["only_rated"],
             reuse=not options["fresh"],
@@ -203,7 +209,7 @@ class Command(RunCommand):
             f"Judge: {run.judge}; study: {run.study}."
         )
         for reason, count in progress.reasons:
-            self.stdout.write(f"  unscored, {reason}: {count}")
+            self.stdout.write(f"  {count} unscored: {REASON_TEXTS.get(reason, reason)}.")
         return progress
 
 

@@ -14,7 +14,16 @@ from core.errors import UserError
 from generation.execution.progress import with_counts
 from generation.management.run_options import budget_of
 from judging.models import JudgeRun, PlannedItem, Preparation
-from judging.runs.life_cycle import JUDGING, cancel_run, pause_run, progress_of, raise_budget, retry_unscored, start_run
+from judging.runs.life_cycle import (
+    JUDGING,
+    REASON_TEXTS,
+    cancel_run,
+    pause_run,
+    progress_of,
+    raise_budget,
+    retry_unscored,
+    start_run,
+)
 from judging.web.runs.files import errors_of, limits_of, run_report
 
 LISTED = 100
@@ -84,7 +93,7 @@ class Command(BaseCommand):
         limits = [f"{value} {name}" for name, value in limits_of(run).items() if value is not None]
         self.stdout.write(f"  budget: {', '.join(limits) or 'no limit'}")
         for reason, count in progress.reasons:
-            self.stdout.write(f"  unscored, {reason}: {count}")
+            self.stdout.write(f"  {count} unscored: {REASON_TEXTS.get(reason, reason)}.")
         for words, count in errors_of(run).items():
             self.stdout.write(f"  error ({count} times): {words}")
         if run.message:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.members.workspaces import workspace_for_command
 from calibration.statistics.errors import NoStatistic
+from calibration.web.failed_judges import failed_note
 from core.errors import UserError
 from generation.models import Benchmark
 from judging.leaderboards.lengths import scores_by_length
@@ -51,3 +52,5 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{row.model:{width}}  {row.experiment:11} {row.n:>5} {row.score:>9.2f} {words:>7}  {gap}{over}"
             )
+        if any(row.judge_failed for row in rows):
+            self.stdout.write(failed_note(options["judge"]))

@@ -3,6 +3,7 @@
 import io
 import json
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -10,13 +11,15 @@ from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
+from calibration.data.verdicts import JudgesVerdicts
 from calibration.management.terminal_tables import terminal_tables
 from calibration.web.blocks import Column, Table
+from calibration.web.failed_judges import failed_note
 from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from core.terminal import progress_shown
 from judging.published.computed_tables import ComputedTable, compute_table
-from judging.published.layout import cell_list, counted, laid_out, table_name, title_of
+from judging.published.layout import cell_list, counted, failed_on, laid_out, list_json, table_name, title_of
 from judging.published.paper_table import Status
 from judging.published.registry import table_numbered, tables_of
 
@@ -49,24 +52,26 @@ class Command(BaseCommand):
                 found = compute_table(workspace, table_numbered(options["benchmark"], number))
                 if found.error:
                     raise CommandError(found.error)
-                shown = self._shown(found, options)
+                shown = self._shown(found, failed_on(workspace, found.table), options)
             else:
                 shown = self._listed(options["benchmark"], _all(workspace, options["benchmark"]), options)
         except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(shown, ending="")
 
-    def _shown(self, found: ComputedTable, options: dict[str, Any]) -> str:
+    def _shown(self, found: ComputedTable, failed: Sequence[JudgesVerdicts], options: dict[str, Any]) -> str:
+        names = [row.judge.name for row in failed]
         if options["json"]:
-            return _dumped(found.as_json())
+            return _dumped(found.as_json(names))
         if options["csv"]:
-            return as_csv(cell_list(found)).removeprefix("\ufeff")
-        layout = laid_out(found)
+            return as_csv(cell_list(found, names)).removeprefix("\ufeff")
+        layout, failed_notes = laid_out(found), [failed_note(name) for name in names]
         if options["latex"]:
-            return as_latex(layout.as_table)
+            return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
         notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
         source = f"{table_name(found.table)}: {title_of(found.table)}. Source: {found.table.source}."
         about = [f"{len(found.cells)} cells: {counted(found)}." if found.cells else "This table has no cell.", source]
+        about += failed_notes
         if options["markdown"]:
             return as_markdown(layout.as_table) + "\n" + "\n\n".join([*about, *notes]) + "\n"
         legend = "Printed / recomputed; = where both are equal as printed, – where nothing is printed or computed."
@@ -74,17 +79,7 @@ class Command(BaseCommand):
 
     def _listed(self, benchmark: str, found: list[ComputedTable], options: dict[str, Any]) -> str:
         if options["json"]:
-            rows = [
-                {
-                    "table": one.table.number,
-                    "title": title_of(one.table),
-                    "cells": len(one.cells),
-                    **{status.value.replace(" ", "_"): n for status, n in one.counts.items()},
-                    **({"error": str(one.error)} if one.error else {}),
-                }
-                for one in found
-            ]
-            return _dumped({"benchmark": benchmark, "tables": rows})
+            return _dumped(list_json(benchmark, found))
         counts = [Column(status.value, 0) for status in Status]
         table = Table(
             [Column("table"), Column("title"), Column("cells", 0), *counts],

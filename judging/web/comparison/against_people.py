@@ -9,6 +9,7 @@ from annotation.models import Study
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.web.blocks import Block, Column, ResultPage, Table, cells_of
+from calibration.web.failed_judges import marked, with_mark
 from calibration.web.messages.intervals import ends_meaning
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import reason_of
@@ -92,6 +93,13 @@ def _name(row: MethodCorrelation) -> str:
     return gettext("%(judge)s, score for %(criterion)s") % {"judge": row.method, "criterion": row.detail}
 
 
+def _judge(row: MethodCorrelation) -> str:
+    """Return the judge behind a row, '' for a text metric."""
+    if row.kind == METRIC:
+        return row.detail if row.method == PERPLEXITY else ""
+    return row.method
+
+
 def _block(report: MethodsAgainstPeople) -> Block:
     title = gettext("Methods against people")
     columns = [
@@ -99,7 +107,7 @@ def _block(report: MethodsAgainstPeople) -> Block:
         Column(gettext("Responses"), 0),
         Column(gettext("Mean"), 3),
         *Column.interval(gettext("Spearman's rho"), 3),
-        Column("p", 4),
+        Column.p(),
     ]
     known = [row for row in report.rows if row.spearman]
     return Block(
@@ -107,7 +115,7 @@ def _block(report: MethodsAgainstPeople) -> Block:
         title,
         figure=_figure(known[:SHOWN_IN_FIGURE], title) if known else "",
         caption=ends_meaning(known[0].interval_kind, known[0].clusters, gettext("instructions")) if known else "",
-        table=Table(columns, [_cells(row) for row in report.rows]),
+        table=marked(Table(columns, [_cells(row) for row in report.rows]), [_judge(row) for row in report.rows]),
         notes=_notes(report),
     )
 
@@ -133,7 +141,9 @@ def _notes(report: MethodsAgainstPeople) -> list[str]:
 def _figure(rows: list[MethodCorrelation], title: str) -> str:
     return ranges(
         [
-            RangeRow(_name(row), [Span(row.spearman.value, row.spearman.low, row.spearman.high)])
+            RangeRow(
+                with_mark(_name(row), _judge(row)), [Span(row.spearman.value, row.spearman.low, row.spearman.high)]
+            )
             for row in rows
             if row.spearman
         ],

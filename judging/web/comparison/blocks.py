@@ -10,6 +10,7 @@ from calibration.data.frames import NothingToRead
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
 from calibration.statistics.judges.comparison import Coefficient
 from calibration.web.blocks import Block, Column, Table, interval_cells
+from calibration.web.failed_judges import marked, with_mark
 from calibration.web.messages.statistics import criterion_words, interval_meaning, reason_words, with_interval
 from judging.comparison.judge_against_people import (
     ItemAgreement,
@@ -95,13 +96,13 @@ def panel_of(study: Study, judge: Rater, weighting: Weighting, report: JudgeComp
     return ComparisonPanel(
         judge=judge,
         opening=_opening(judge, report),
-        figure=_scatter(report),
+        figure=_scatter(judge, report),
         caption=_caption(report),
         weights=_weights_text(weighting),
         report=report,
         coefficients=_coefficients(report),
         items=items,
-        items_figure=_items_figure(known) if known else "",
+        items_figure=_items_figure(judge, known) if known else "",
         items_caption=_items_caption([agreement for _name, agreement in known]) if known else "",
         points=points[:POINTS_LISTED],
         points_left_out=max(0, len(points) - POINTS_LISTED),
@@ -130,13 +131,15 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
             [point.instruction, point.model, point.judge, point.people, point.raters]
             for point in (panel.report.points if panel.report else ())
         ]
-        blocks.append(Block(f"points-{place}", "", figure=panel.figure, table=Table(points, rows)))
+        table = marked(Table(points, rows), [panel.judge.name] * len(rows))
+        blocks.append(Block(f"points-{place}", "", figure=panel.figure, table=table))
         rows = [
             [row.name, *interval_cells(found.loo, found), found.people, found.chance, found.n]
             for row in panel.items
             if (found := row.agreement)
         ]
-        blocks.append(Block(f"items-{place}", "", figure=panel.items_figure, table=Table(items, rows)))
+        table = marked(Table(items, rows), [panel.judge.name] * len(rows))
+        blocks.append(Block(f"items-{place}", "", figure=panel.items_figure, table=table))
     return blocks
 
 
@@ -181,13 +184,13 @@ def _caption(report: JudgeComparison) -> str:
     return axes + " " + interval_meaning(found.interval_kind, found.clusters, gettext("instructions"))
 
 
-def _scatter(report: JudgeComparison) -> str:
+def _scatter(judge: Rater, report: JudgeComparison) -> str:
     grouped = len({point.model for point in report.points}) <= GROUPS_SHOWN
     points = [Point(point.judge, point.people, group=point.model if grouped else "") for point in report.points]
     return scatter(
         points,
         title=gettext("The judge's points against people's overall scores"),
-        x_title=gettext("Judge's points, 0 to 100"),
+        x_title=with_mark(gettext("Judge's points, 0 to 100"), judge.name),
         y_title=gettext("People's mean overall score, 0 to 10"),
     )
 
@@ -221,14 +224,14 @@ def _item(item: ItemAgreement | NoItemAgreement, question: str) -> ItemRow:
     return ItemRow(name, question, item)
 
 
-def _items_figure(known: Sequence[tuple[str, ItemAgreement]]) -> str:
+def _items_figure(judge: Rater, known: Sequence[tuple[str, ItemAgreement]]) -> str:
     bars = [
         Bar(name, item.loo, *((item.low, item.high) if item.interval_kind != "none" else ())) for name, item in known
     ]
     return interval_bars(
         bars,
         title=gettext("Agreement of the judge with people, by item"),
-        x_title=gettext("Share of matches with the most frequent label of all raters but one"),
+        x_title=with_mark(gettext("Share of matches with the most frequent label of all raters but one"), judge.name),
         reference=[Bar(name, item.people) for name, item in known],
         series=(gettext("judge"), gettext("people among themselves")),
     )

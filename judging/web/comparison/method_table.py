@@ -13,6 +13,7 @@ from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.statistics.ties import descending
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
+from calibration.web.failed_judges import marked, with_mark
 from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
 from calibration.web.messages.reasons import reason_of
@@ -102,7 +103,7 @@ def _rows_table(label: str, report: MethodTable, rows: Sequence[tuple[str, Row]]
     """Build a table of named rows: the rate over all tasks, and the rates by category if there are several."""
     labels = _category_labels(report) if len(report.categories) > 1 else []
     columns = [Column(label), Column(gettext("Tasks"), 0), *Column.interval(gettext("Agreement"), 3)]
-    return Table(
+    table = Table(
         [*columns, *(Column(category, 3) for category in labels)],
         [
             [
@@ -114,6 +115,11 @@ def _rows_table(label: str, report: MethodTable, rows: Sequence[tuple[str, Row]]
             for name, row in rows
         ],
     )
+    return marked(table, [_judge(row) for _name, row in rows])
+
+
+def _judge(row: Row) -> str:
+    return row.judge if isinstance(row, MethodRow) else ""
 
 
 def _cells(rate: Rate | None) -> tuple[float | None, float | None, float | None]:
@@ -160,7 +166,7 @@ def marked_name(row: MethodRow) -> str:
 
 
 def _figure(rows: Sequence[tuple[str, Row]], title: str) -> str:
-    known = [(name, row.all) for name, row in rows if row.all]
+    known = [(with_mark(name, _judge(row)), row.all) for name, row in rows if row.all]
     return ranges(
         [RangeRow(name, [Span(rate.value, rate.low, rate.high)]) for name, rate in known],
         title=title,
@@ -215,12 +221,13 @@ def _choices(report: MethodTable, found: CrossFittedRows) -> Block:
         *Column.interval(gettext("Agreement of the composite"), 3),
         Column(gettext("Tasks"), 0),
     ]
-    rows = []
+    rows: list[list[object]] = []
     for name, chosen, rate in zip(_category_labels(report), found.choices, found.composite.cells, strict=True):
         for place, one in enumerate(chosen):
             cells = [*_cells(rate), rate.n if rate else None] if not place else [None] * 4
             rows.append([name if not place else "", one.judge, one.share, *cells])
-    return Block("choices", gettext("Judges chosen"), table=Table(columns, rows), folded=True)
+    table = marked(Table(columns, rows), [str(row[1]) for row in rows])
+    return Block("choices", gettext("Judges chosen"), table=table, folded=True)
 
 
 def _reason(composite: Missing) -> str:

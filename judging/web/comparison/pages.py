@@ -1,5 +1,6 @@
 """The page that compares a study's judges with its people."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -13,7 +14,7 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study, are_excluded_shown, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.data.verdicts import discredited_judges, judges_by_verdicts, judges_without_verdict
+from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_by_verdicts, judges_without_verdict
 from calibration.models import Report
 from calibration.report_store.refreshes import refresh
 from calibration.reports.cache import is_slow, shown_setting
@@ -23,6 +24,7 @@ from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import ResultPage
+from calibration.web.failed_judges import marking
 from calibration.web.freshness import Freshness, freshness_of, not_yet, shown_report, together, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
@@ -45,11 +47,12 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every judge of this study's responses beside people; a worker compares the judges of a large study."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
-    with excluded_shown(are_excluded_asked(request, study)):
-        return _judges_page(request, user, study)
+    failed = failed_judges(study)
+    with excluded_shown(are_excluded_asked(request, study)), marking(failed):
+        return _judges_page(request, user, study, failed)
 
 
-def _judges_page(request: HttpRequest, user: User, study: Study) -> HttpResponse:
+def _judges_page(request: HttpRequest, user: User, study: Study, failed: Sequence[JudgesVerdicts]) -> HttpResponse:
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
     if kind_asked(study) != "scores":
@@ -67,7 +70,8 @@ def _judges_page(request: HttpRequest, user: User, study: Study) -> HttpResponse
         found = [*comparison_blocks(panels), *shown.get("blocks", [])]
         if not found and freshness.missing:
             return not_yet()
-        return file_of(ResultPage("", "", found, []), request.GET["file"], study.slug, freshness)
+        page = ResultPage("", "", found, [], failed=[row.judge.name for row in failed])
+        return file_of(page, request.GET["file"], study.slug, freshness)
     context = {
         **shown,
         "study": study,
@@ -76,7 +80,7 @@ def _judges_page(request: HttpRequest, user: User, study: Study) -> HttpResponse
         "freshness": freshness,
         "leads": leads_workspace_of(user, study),
         "has_tasks": study.tasks.exists(),
-        "discredited": discredited_judges(study),
+        "discredited": failed,
         "unusable": judges_without_verdict(study),
         "links": addressed(study, judge_links("judging:judges")),
         "query": urlencode(shown_setting()),

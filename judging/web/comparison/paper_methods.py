@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.web.blocks import Block, Column, Table
+from calibration.web.failed_judges import marked
 from core.messages.localized import localized
 from generation.models import Category
 from judging.comparison.method_table import MethodTable, Rate
@@ -44,7 +45,7 @@ def printed_methods_block(study: Study, report: MethodTable) -> Block | None:
     return Block(
         "printed",
         gettext("Published table of the benchmark"),
-        table=Table(columns, rows, caption=localized(table["title"])),
+        table=marked(Table(columns, rows, caption=localized(table["title"])), [str(row[1]) for row in rows]),
         notes=[
             gettext(
                 "The category columns show the published numbers; ours are in the first table. A judge of this "

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from calibration.figures.drawing import number
+from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.resampling import MIN_CLUSTERS
-from judging.leaderboards.ranked_models import Unranked, instructions_of
+from judging.leaderboards.ranked_models import instructions_of
 from judging.leaderboards.table import Leaderboard
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, POINTS, REWARD, STARS, WINS
 from judging.scores.points import Interval

@@ -20,6 +20,7 @@ from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
 from calibration.web.answer_notes import benchmark_notes, is_asked
 from calibration.web.blocks import Block, Column, Table
+from calibration.web.failed_judges import marked, marking, with_mark
 from calibration.web.messages.statistics import interval_meaning
 from calibration.web.table_files import as_csv
 from generation.library.access import benchmark_read_by
@@ -46,7 +47,8 @@ def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
     if request.GET.get("file") == "items.csv" and pair is not None:
         return _csv(pair)
     if pair is not None:
-        context["panel"] = pair_panel(pair)
+        with marking(pair.board.failed):
+            context["panel"] = pair_panel(pair)
         context["page"] = Paginator(pair.rows, ON_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "judging/compare_models.html", context)
 
@@ -113,6 +115,7 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
         "path": request.path,
         "weights_choices": weights_choices(benchmark),
         "board": board,
+        "discredited": board.failed if board else [],
         "names": names,
         "pair": pair,
         "reason": reason,
@@ -167,6 +170,8 @@ def _csv(pair: ModelPair) -> HttpResponse:
         ],
         [[row.external_id, row.category, row.first, row.second, row.gap] for row in pair.rows],
     )
+    with marking(pair.board.failed):
+        table = marked(table, [pair.board.judge.name] * len(table.rows))
     response = HttpResponse(as_csv(table), content_type="text/csv; charset=utf-8")
     stem = slugify(f"{pair.board.benchmark.slug}-{pair.first}-{pair.second}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.csv"'
@@ -180,7 +185,7 @@ class PairPanel:
 
 
 def pair_panel(pair: ModelPair) -> PairPanel:
-    difference, names = pair.difference, column_names(pair.board)
+    difference, names, judge = pair.difference, column_names(pair.board), pair.board.judge.name
     parts = [(gettext("Overall"), difference.overall)]
     if len(difference.columns) > 1:
         parts += [
@@ -195,7 +200,7 @@ def pair_panel(pair: ModelPair) -> PairPanel:
     figure = ranges(
         [RangeRow(name, [Span(part.value, part.interval.low, part.interval.high)]) for name, part in parts],
         title=gettext("%(first)s minus %(second)s, by category") % {"first": pair.first, "second": pair.second},
-        x_title=gettext("Above 0: %(first)s is better") % {"first": pair.first},
+        x_title=with_mark(gettext("Above 0: %(first)s is better") % {"first": pair.first}, judge),
         series=[gettext("difference")],
         step=0.1,
         rule=0.0,
@@ -217,7 +222,7 @@ def pair_panel(pair: ModelPair) -> PairPanel:
             gettext("By category"),
             figure=figure,
             caption=interval_meaning(difference.kind, difference.clusters, gettext("instructions")),
-            table=Table(columns, rows),
+            table=marked(Table(columns, rows), [judge] * len(rows)),
             notes=[
                 gettext(
                     "Each instruction counts once, with the difference between the two models' values, so that the"

@@ -25,6 +25,7 @@ from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
+from judging.leaderboards.lengths import has_lengths
 from judging.leaderboards.table import Leaderboard, discredited_on, leaderboard as compute_board, verdicts_on
 from judging.leaderboards.task_groups import UnknownGroup
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights
@@ -85,6 +86,7 @@ def _leaderboard(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
         "files": f"{filters.address()}&" if filters.address() else "",
         "asked": filters,
         "path": request.path,
+        "has_lengths": has_lengths(benchmark),
         "provenance": [judge.provenance] if judge and judge.provenance else [],
         **benchmark_notes(request, benchmark),
     }

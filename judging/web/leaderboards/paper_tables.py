@@ -16,7 +16,9 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Study
 from annotation.studies.provenance import provenance_of
+from calibration.data.verdicts import failed_judges
 from calibration.web.blocks import Column, Table
+from calibration.web.failed_judges import failed_note
 from calibration.web.freshness import not_yet
 from calibration.web.serving import SUFFIXES
 from calibration.web.table_files import TABLE_FORMATS, as_csv, as_latex, as_markdown
@@ -83,6 +85,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
         "waits": any(each.under_way for each in found),
         "outdated": any(not each.current for each in found),
         "provenance": _provenance(benchmark),
+        "discredited": failed_judges(benchmark),
         "files": _files(one),
     }
     if one is not None:
@@ -176,23 +179,25 @@ def _file(benchmark: Benchmark, name: str, found: Sequence[ComputedTable], one: 
     if any(each.computed_at is None for each in found):
         return not_yet()
     suffix = name.rpartition(".")[2]
-    content = _list_file(found, suffix) if one is None else _table_file(one, suffix)
+    failed = [row.judge.name for row in failed_judges(benchmark)]
+    content = _list_file(found, suffix) if one is None else _table_file(one, suffix, failed)
     response = HttpResponse(content, content_type=TYPES[suffix])
     stem = slugify(f"{benchmark.slug}-{LIST if one is None else table_name(one.table)}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
     return response
 
 
-def _table_file(found: ComputedTable, suffix: str) -> str:
+def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str]) -> str:
     """CSV and JSON have one line a cell with all digits; LaTeX and Markdown are laid out as the paper is."""
     if suffix == "json":
-        return json.dumps(found.as_json(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json.dumps(found.as_json(failed), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if suffix == "csv":
-        return as_csv(cell_list(found))
+        return as_csv(cell_list(found, failed))
     layout = laid_out(found)
     if suffix == "tex":
-        return as_latex(layout.as_table)
+        return "".join(f"% {' '.join(failed_note(name).split())}\n" for name in failed) + as_latex(layout.as_table)
     notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
+    notes += [failed_note(name) for name in failed]
     return as_markdown(layout.as_table) + "".join(f"\n{note}\n" for note in notes)
 
 

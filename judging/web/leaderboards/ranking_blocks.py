@@ -6,6 +6,7 @@ from calibration.figures.charts import Point, scatter
 from calibration.figures.drawing import number
 from calibration.statistics.ranking.rank_correlations import EXACT_FROM, FISHER_FROM, RankCoefficient, RankCorrelations
 from calibration.web.blocks import Block, Column, Table
+from calibration.web.failed_judges import failed_note, marked, with_mark
 from judging.published.ranking_comparison import RankingComparison
 
 NAMED = 8
@@ -54,7 +55,7 @@ def coefficients_table(found: RankingComparison) -> Table:
     rows = _rows(gettext("all"), found.all)
     if found.top is not None and found.asked is not None:
         rows = [*_rows(gettext("the best %(n)d") % {"n": found.asked}, found.top), *rows]
-    return Table(columns, rows)
+    return _marked(found, Table(columns, rows))
 
 
 def _rows(label: str, found: RankCorrelations) -> list[list[object]]:
@@ -85,13 +86,15 @@ def models_table(found: RankingComparison) -> Table:
         Column(gettext("Its rank"), 0),
         Column(gettext("Difference of ranks"), 0),
     ]
-    return Table(
-        columns,
-        [
-            [row.model, row.score, row.rank, row.other, row.other_rank, row.rank - row.other_rank]
-            for row in found.models
-        ],
-    )
+    rows = [
+        [row.model, row.score, row.rank, row.other, row.other_rank, row.rank - row.other_rank] for row in found.models
+    ]
+    return _marked(found, Table(columns, rows))
+
+
+def _marked(found: RankingComparison, table: Table) -> Table:
+    """Every number rests on both rankings, so one failed judge marks all."""
+    return marked(table, [found.failed_judge or found.other_failed_judge] * len(table.rows))
 
 
 def notes_of(found: RankingComparison) -> list[str]:
@@ -114,7 +117,7 @@ def notes_of(found: RankingComparison) -> list[str]:
                 )
                 % {"n": len(alone), "name": name, "models": names}
             )
-    return notes
+    return [*notes, *(failed_note(judge) for judge in (found.failed_judge, found.other_failed_judge) if judge)]
 
 
 def blocks_of(found: RankingComparison) -> list[Block]:
@@ -131,8 +134,8 @@ def blocks_of(found: RankingComparison) -> list[Block]:
     figure = scatter(
         points,
         title=title,
-        x_title=gettext("Rank by %(name)s") % {"name": found.other_name},
-        y_title=gettext("Rank by %(name)s") % {"name": found.name},
+        x_title=with_mark(gettext("Rank by %(name)s") % {"name": found.other_name}, found.other_failed_judge),
+        y_title=with_mark(gettext("Rank by %(name)s") % {"name": found.name}, found.failed_judge),
         diagonal=True,
     )
     return [

@@ -15,6 +15,7 @@ from accounts.models import User
 from accounts.permissions import results_page
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import ResultPage
+from calibration.web.failed_judges import marking
 from calibration.web.serving import file_of
 from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by
@@ -103,16 +104,20 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
     other, other_board, why = _other(request, benchmark)
     top = _whole(request.GET.get("top", ""))
     page = None
+    boards = [one for one in (board, other_board) if one is not None]
+    failed = {row.judge.pk: row for one in boards for row in one.failed}
     if board is not None and other is not None:
         try:
             found = compare_rankings(ranked_scores(board, _name(board)), other, top=top)
-            page = ResultPage(gettext("Two rankings"), opening_of(found), blocks_of(found), [])
+            with marking(failed.values()):
+                blocks = blocks_of(found)
+            names = [row.judge.name for row in failed.values()]
+            page = ResultPage(gettext("Two rankings"), opening_of(found), blocks, [], failed=names)
         except NoStatistic as error:
             why = for_reader(error)
     query = request.GET.copy()
     query.pop("file", None)
     kept = [(name, value) for name, value in query.items() if name not in ("other", "top")]
-    boards = [one for one in (board, other_board) if one is not None]
     return {
         "benchmark": benchmark,
         "board": board,
@@ -120,6 +125,7 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
         "board_address": urlencode(kept),
         "kept": kept,
         "page": page,
+        "discredited": list(failed.values()),
         "path": request.path,
         "query": query.urlencode(),
         "others": _others(request, benchmark, board),

@@ -8,6 +8,7 @@ from django.utils.translation import gettext, ngettext
 
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Column, ResultPage, Table
+from calibration.web.failed_judges import all_marked, marked, marking, with_mark
 from calibration.web.messages.statistics import interval_meaning
 from core.messages.localized import localized
 from generation.models import Category
@@ -82,6 +83,11 @@ class LeaderboardPage(ResultPage):
 
 
 def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
+    with marking(board.failed):
+        return _page(board)
+
+
+def _page(board: Leaderboard) -> LeaderboardPage:
     messages = metric_messages(board.metric.name)
     names = column_names(board)
     printed = printed_beside(board)
@@ -89,7 +95,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
     scores = Block(
         key="scores",
         title=gettext("Scores"),
-        figure=_figure(rows, printed if printed and printed.comparable else None, messages),
+        figure=_figure(board, rows, printed if printed and printed.comparable else None, messages),
         caption=interval_meaning(board.intervals.kind, board.intervals.clusters, gettext("instructions")),
         table=scores_table(board),
     )
@@ -105,7 +111,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
     return LeaderboardPage(
         title=gettext("Leaderboard"),
         opening=opening(board),
-        blocks=[scores, *(block for block in sections if block is not None)],
+        blocks=[scores, *(all_marked(block, board.judge.name) for block in sections if block is not None)],
         method=[messages.method],
         sources=[messages.source],
         heads=_heads(board, names, messages),
@@ -115,6 +121,7 @@ def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
         categories=[names[key] for key in board.categories.values()],
         left_out=board.left_out,
         unranked_notes=unranked_notes(board),
+        failed=[row.judge.name for row in board.failed],
     )
 
 
@@ -168,7 +175,7 @@ def _heads(board: Leaderboard, names: dict[str, str], messages: MetricMessages) 
 
 
 def scores_table(board: Leaderboard) -> Table:
-    """Return everything in the scores' table, with all digits and each category's interval."""
+    """Return everything in the scores' table, with all digits, each category's interval and a judge's mark."""
     rows, names, messages = _rows(board), column_names(board), metric_messages(board.metric.name)
     columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(messages.overall, 2)]
     columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
@@ -192,10 +199,11 @@ def scores_table(board: Leaderboard) -> Table:
                 cell.n if cell else 0,
             ]
         lines.append([*line, row.words, row.judged, row.unscored])
-    return Table(columns, lines)
+    with marking(board.failed):
+        return marked(Table(columns, lines), [board.judge.name] * len(lines))
 
 
-def _figure(rows: list[BoardRow], printed: PrintedTable | None, messages: MetricMessages) -> str:
+def _figure(board: Leaderboard, rows: list[BoardRow], printed: PrintedTable | None, messages: MetricMessages) -> str:
     """Draw the overall scores with intervals, the published ones as open markers; '' if no model has one."""
     bars = [
         Bar(row.model, row.average, *((row.interval.low, row.interval.high) if row.interval else ()))
@@ -213,7 +221,7 @@ def _figure(rows: list[BoardRow], printed: PrintedTable | None, messages: Metric
     return interval_bars(
         bars,
         title=gettext("Average score of each model"),
-        x_title=messages.axis,
+        x_title=with_mark(messages.axis, board.judge.name),
         reference=reference,
         series=(gettext("ours"), gettext("published")),
     )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from calibration.statistics.agreement.proportions import wilson_ends
 from calibration.web.blocks import Block, Column, Table
-from generation.library.error_modes import ModelErrors, Passage, base_of, rules_file
+from generation.library.error_modes import ModelErrors, Passage, base_of
 from generation.text_metrics.error_modes import LENGTH, MEANINGLESS, MODES, REFUSAL, REPETITION
 
 PASSAGES_OF_EACH = 5
@@ -32,8 +32,7 @@ def error_blocks(rows: Sequence[ModelErrors] | str) -> list[Block]:
             "Meaningless: a passage with hardly a word, hardly a different word, or a listed phrase; read it before you "
             "believe it. Too short: fewer words than requested, of the responses to which a length was requested."
         ),
-        gettext("The limits and the lists of phrases can be edited: %(command)s writes them to %(file)s.")
-        % {"command": "manage.py error_modes --write-rules", "file": rules_file().name},
+        gettext("The lists of phrases are the workspace's; a lead can change them."),
     ]
     return [Block("errors", title, table=table, notes=notes), _passages(rows)]
 

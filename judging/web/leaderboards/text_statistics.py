@@ -18,7 +18,8 @@ from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.serving import file_of
 from core.errors import UserError
 from generation.library.access import benchmark_read_by
-from generation.library.error_modes import ModelErrors, error_modes, installed_rules
+from generation.library.error_modes import ModelErrors, error_modes
+from generation.library.error_phrases import rules_of
 from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts, responses_of, text_statistics
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.responses.plan import EXPERIMENTS
@@ -77,9 +78,9 @@ def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelT
 
 
 def _errors_of(benchmark: Benchmark, experiment: str, each: int) -> list[ModelErrors] | str:
-    """Return the models' errors by this installation's rules, cached as the statistics are; else why there are none."""
+    """Return the models' errors by the workspace's rules, cached as the statistics are; else why there are none."""
     try:
-        rules = installed_rules()
+        rules = rules_of(benchmark.workspace)
     except UserError as error:
         return str(error)
     named = sha256(repr(rules).encode()).hexdigest()[:16]

@@ -87,7 +87,7 @@ def _block(
         *Column.interval(gettext("Value"), 3),
         Column(gettext("Tasks"), 0),
         *Column.interval(gettext("Change"), 3),
-        Column("p", 4),
+        Column.p(),
         Column(gettext("Limit for p"), 5),
         Column(gettext("Flag")),
         Column(gettext("Unscored"), 0),

@@ -12,7 +12,7 @@ from accounts.models import Membership, User, Workspace
 from annotation.models import Assignment, Rubric, Study
 from annotation.recruitment.cohorts import join, make_cohort
 from generation.models import Benchmark, Endpoint, Instruction, LanguageModel
-from judging.demonstration import PASSWORD, SLUG
+from judging.demonstration.making import PASSWORD, SLUG
 from judging.management.commands import demo
 from tests.factories import make_user, make_workspace
 
@@ -28,7 +28,7 @@ def run():
 @pytest.fixture
 def quick(monkeypatch):
     """The study with its people and texts; what is computed of it afterwards has tests of its own."""
-    for step in ("_publish", "_judge_once"):
+    for step in ("publish_weights", "_judge_once"):
         monkeypatch.setattr(demo, step, lambda *_parts: None)
     real = call_command
     left_out = ("report_agreement", "fit_weights", "leaderboard", "compare_judge")

@@ -4,8 +4,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Score
+from calibration.statistics.ranking.coverage import Unranked
 from generation.models import Instruction
-from judging.leaderboards.ranked_models import Unranked, unranked_models
+from judging.leaderboards.ranked_models import unranked_models
 from judging.leaderboards.table import leaderboard
 from judging.web.leaderboards.messages import opening, ranks, unranked_notes
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user

@@ -10,7 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Membership
+from core.messages.rendering import render
 from core.models import RequestedTask
+from core.tables import messages
 from generation.models import Import, Response
 from judging.importing import uploads
 from tests.factories import make_user, make_workspace
@@ -119,6 +121,17 @@ def test_bad_rows_may_be_left_out_and_are_listed(browser):
     shown = page(browser, response)
     assert "_results.jsonl:2: the line is not valid JSON" in shown
     assert Response.objects.count() == 1
+
+
+def test_bad_rows_are_explained_in_the_language_of_the_reader(browser):
+    response = send(browser, clone(bad=True), skip="on")
+    uploads.carry_out(*RequestedTask.objects.get().arguments)
+    chinese = browser.get(response.url, headers={"Accept-Language": "zh-hans"}).content.decode()
+    for said in (messages.NOT_JSON(), messages.OBJECT_PER_LINE()):
+        assert render(said, "zh-hans") in chinese
+    (kept,) = uploads.uploads()
+    ((_file, _line, reason, _remedy),) = kept.bad_rows
+    assert (reason["code"], reason["text"]) == ("table.not_json", "the line is not valid JSON")
 
 
 def test_an_archive_of_something_else_is_refused(browser, folder):

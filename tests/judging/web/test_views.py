@@ -169,7 +169,7 @@ def test_without_a_served_model_the_page_says_what_to_do(client, study):
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("judging:start_run", args=[study])))
     assert "No endpoint serves a model yet" in page
-    assert "--base-url" in page
+    assert reverse("generation:new_endpoint") in page
 
 
 def test_pause_resume_with_another_budget_and_cancel(client, study, model, sent, django_capture_on_commit_callbacks):
