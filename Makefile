@@ -19,7 +19,7 @@ export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
 .PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm lint format types \
-	imports migrations translations security audit check bench lock clean
+	imports migrations translations security audit check bench pictures lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -108,6 +108,9 @@ check: lint types imports migrations translations security audit  ## everything 
 bench: install-test  ## one benchmark: make bench NAME=calibration
 	@test -f "tests/benchmarks/$(NAME).py" || { echo "There is no benchmark '$(NAME)'; there are: $(notdir $(basename $(wildcard tests/benchmarks/*.py)))"; exit 2; }
 	@$(RUN) tests/benchmarks/$(NAME).py $(ARGS)
+
+pictures: install-test  ## the pictures of docs/gallery.md, from the demonstration (needs Debian's chromium)
+	$(RUN) tests/pictures.py $(ARGS)
 
 lock: $(VENV)/bin/uv  ## compile requirements/ from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.txt

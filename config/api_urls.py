@@ -23,6 +23,22 @@ urlpatterns = [
     path("w/<str:workspace>/studies/", annotation.make_study, name="make_study"),
     path("w/<str:workspace>/studies/<str:slug>/", annotation.study, name="study"),
     path("w/<str:workspace>/studies/<str:slug>/scores/", annotation.scores, name="scores"),
+    path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),
+    path("w/<str:workspace>/studies/<str:slug>/delete/", annotation.delete_study, name="delete_study"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/exclude/",
+        annotation.exclude_rater,
+        name="exclude_rater",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/include/",
+        annotation.include_rater,
+        name="include_rater",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/erase/", annotation.erase_person, name="erase_person"
+    ),
+    path("account/data/", annotation.own_data, name="own_data"),
     # calibration
     path("w/<str:workspace>/studies/<str:slug>/reports/", calibration.reports, name="reports"),
     path("fits/", calibration.fits, name="fits"),
@@ -34,5 +50,9 @@ urlpatterns = [
     path("runs/<str:public_id>/", judging.run, name="run"),
     re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", judging.rankings, name="rankings"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", judging.lengths, name="lengths"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/tables/", judging.paper_tables, name="paper_tables"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/tables/<str:number>/", judging.paper_table, name="paper_table"),
     *api_urlpatterns,
 ]

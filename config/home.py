@@ -1,4 +1,4 @@
-"""The home page: a rater's studies with their progress, and a lead's studies with the runs in progress."""
+"""The home page: a rater's studies and checklists, and a lead's studies with the runs in progress."""
 
 from typing import cast
 
@@ -10,6 +10,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
+from accounts.permissions import workspaces_led_by
+from annotation.authoring.access import checklists_to_work_on
 from annotation.monitoring.progress import study_rows
 from annotation.recruitment.participation import participations
 from annotation.studies.access import studies_read_by
@@ -43,6 +45,8 @@ def home(request: HttpRequest) -> HttpResponse:
         "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],
         "more_studies": len(studies) > MOST_STUDIES,
         "runs": list(runs_in_progress(user)) if studies else [],
+        "checklists": checklists_to_work_on(user),
         "watches": flagged_watches(user) if studies else [],
+        "to_begin_in": [] if studies else list(workspaces_led_by(user)),
     }
     return render(request, "home.html", context)

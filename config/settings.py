@@ -170,6 +170,7 @@ CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = SWEEPS
 CELERY_TASK_ROUTES = {
     "generation.work": {"queue": RUNS},
     "judging.work": {"queue": RUNS},
+    "annotation.load_table": {"queue": REPORTS},
     "annotation.scan_self_naming": {"queue": REPORTS},
     "calibration.build_report": {"queue": REPORTS},
     "calibration.fit_study": {"queue": REPORTS},
@@ -177,6 +178,8 @@ CELERY_TASK_ROUTES = {
     "judging.build_paper_table": {"queue": REPORTS},
     "judging.compare": {"queue": REPORTS},
     "judging.load_upload": {"queue": REPORTS},
+    "judging.make_file": {"queue": REPORTS},
+    "judging.make_demonstration": {"queue": REPORTS},
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},
     "annotation.retain": {"queue": SWEEPS},

@@ -6,10 +6,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 SECONDS_BETWEEN_LINES = 2.0
 """How often progress is written as a line where nobody watches a terminal."""
 MEGABYTE = 1_000_000
+
+
+_listener: ContextVar[Callable[[int], None] | None] = ContextVar("_listener", default=None)
+"""What is told of progress in the place of a terminal."""
+
+
+@contextmanager
+def progress_to(listener: Callable[[int], None]) -> Iterator[None]:
+    """Tell `listener` of the steps that the block's work does, and show them on no terminal."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 @contextmanager
@@ -18,6 +33,10 @@ def progress_shown(label: str, total: int | None = None, *, of_bytes: bool = Fal
 
     On a terminal it moves a bar; into a file it writes a line at intervals. With `of_bytes` the steps are bytes.
     """
+    listener = _listener.get()
+    if listener is not None:
+        yield listener
+        return
     # rich takes a fifth of the time in which a command starts, and most commands show no progress.
     from rich.console import Console
     from rich.progress import (

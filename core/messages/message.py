@@ -125,6 +125,20 @@ def from_json(data: object) -> Message | None:
     return message if isinstance(message, Message) else None
 
 
+def as_value(text: str) -> str | dict[str, Any]:
+    """What a JSON file holds of a text: a message with its code, its parameters and its English; any other as it is."""
+    data = to_json(text)
+    return text if data is None else {**data, "text": str(text)}
+
+
+def from_value(value: object) -> str:
+    """The text that `as_value` wrote: a message if its code is known here, else the English."""
+    if isinstance(value, dict):
+        message = from_json(value)
+        return str(value.get("text", "")) if message is None else message
+    return str(value)
+
+
 def _loaded(data: object, deepest: int) -> object:
     """A message, a parameter, or None where the data is neither."""
     if isinstance(data, str | int | float):

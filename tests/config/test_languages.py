@@ -8,6 +8,8 @@ from django.test import override_settings
 from django.urls import reverse
 from django.utils.translation import to_locale
 
+from accounts.models import User
+
 THREE = [*settings.LANGUAGES, ("fr", "Français")]
 
 
@@ -32,5 +34,6 @@ def test_a_language_more_is_offered_once_it_is_in_the_settings(client):
 
 
 def offered(client):
+    User.objects.get_or_create(username="lena")
     page = client.get(reverse("accounts:sign_in")).content.decode()
     return dict(re.findall(r'<button[^>]*name="language" value="([^"]+)"[^>]*>\s*([^<]*?)\s*</button>', page))

@@ -54,6 +54,7 @@ def test_no_log_holds_the_token_of_a_link(client, lines, path):
 
 
 def test_a_line_says_what_was_asked_and_how_long_it_took(client, lines):
+    make_user()
     answer = client.get("/sign-in/?next=/somewhere/private/")
     line = next(line for line in lines() if line["logger"] == "plumbline.access")
     assert (line["method"], line["path"], line["status"]) == ("GET", "/sign-in/", 200)
