@@ -16,7 +16,7 @@ ON_A_DATABASE = {"db", "transactional_db", "live_server"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    words = "leave out what touches no test database and so says the same on every one"
+    words = "leave out what says the same on every database"
     parser.addoption("--database-only", action="store_true", help=words)
 
 
@@ -29,7 +29,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if _touches_a_database(item)]
 
 
+ONE_DATABASE = ["tests/calibration/web/"]
+"""Pages over reports, which other tests compute on both databases: they run on SQLite alone."""
+
+
 def _touches_a_database(item: pytest.Item) -> bool:
+    if item.get_closest_marker("one_database") or item.nodeid.startswith(tuple(ONE_DATABASE)):
+        return False
     marked = item.get_closest_marker("django_db") is not None
     return marked or bool(ON_A_DATABASE & set(getattr(item, "fixturenames", ())))
 

@@ -60,6 +60,18 @@ def make_pair_study(size: str = "four", *, texts: tuple[str, str] | None = None,
     return study
 
 
+def make_yes_or_no_study(**fields: Any) -> Study:
+    """One question about each response, to be answered with yes or no."""
+    study = make_checklist_study(slug="checks", **fields)
+    rubric = Rubric.objects.create(workspace=study.workspace, key="one-check", names={"en": "One check"})
+    levels = [{"key": key, "value": value, "label": {"en": key.title()}} for key, value in (("yes", 1), ("no", 0))]
+    Criterion.objects.create(
+        rubric=rubric, key="check", position=0, role="item", questions={"en": "Does it name a tree?"}, levels=levels
+    )
+    study.tasks.update(answer_rubric=rubric)
+    return study
+
+
 def make_review_study(*, instructions: int = 2, judge: Rater | None = None) -> Study:
     """A judge's verdicts on a checklist, each with a reason and one with a quotation, to be reviewed."""
     judged = make_checklist_study(slug="judged", instructions=instructions, models=1)

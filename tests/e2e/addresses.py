@@ -1,7 +1,9 @@
 """Every address of the program, what stands in it, and the rows without which a page would have nothing to show."""
 
+from dataclasses import replace
 from io import StringIO
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
@@ -12,12 +14,19 @@ from accounts.members.invitations import invite
 from accounts.models import Membership, User
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
-from annotation.models import Assignment, Cohort, Guideline, Rater, Rubric, Study
+from annotation.authoring.questions import start_review
+from annotation.models import Assignment, Checklist, Cohort, Guideline, Rater, Rubric, Study
 from annotation.recruitment.cohorts import make_cohort
+from annotation.uploads.asked import begin_check
+from annotation.uploads.kept_files import keep_table, kept_tables
+from annotation.uploads.loading import carry_out
+from annotation.uploads.reading import recognise
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
-from judging.demonstration import BENCHMARK, PASSWORD, SLUG
+from judging.archive.made_files import ask_for, files_of, make
+from judging.demonstration.making import BENCHMARK, PASSWORD, SLUG
 from judging.importing.uploads import Upload, uploads
 from judging.models import Judge, JudgeRun, Watch
+from tests.annotation.authoring.checklists import written_checklist
 from tests.e2e.answers import LEFT
 from tests.factories import make_checklist_study, make_workspace
 from tests.screen_studies import make_pair_study
@@ -71,29 +80,36 @@ NOT_PAGES = {
         "judging:control_run",
         "judging:control_watch",
         "judging:draw_checks",
+        "judging:make_file",
+        "judging:remove_file",
         "judging:review_run",
     },
     PART: {
         "annotation:live_attention",
+        "annotation:table_state",
         "annotation:live_progress",
         "annotation:live_raters",
         "calibration:desk_figures",
         "calibration:plan_fragment",
         "calibration:summary",
+        "judging:made_files",
+        "judging:demonstration_state",
         "judging:upload_state",
     },
     FILE: {
         "annotation:account_data",
+        "annotation:table_bad_rows",
         "annotation:rater_data",
         "calibration:download_fit",
         "generation:run_file",
         "health",
         "judging:export_file",
+        "judging:made_file",
         "judging:run_file",
         "live",
         "ready",
     },
-    AWAY: {"annotation:erase_own", "annotation:launching", "annotation:start", "set_language"},
+    AWAY: {"accounts:begin", "annotation:erase_own", "annotation:launching", "annotation:start", "set_language"},
     SAME: {"annotation:preview_differences"},
 }
 """Addresses without a page of their own, by why; the test finds out whether it is so."""
@@ -101,6 +117,8 @@ NOT_PAGES = {
 QUERIES = {
     "judging:new_judge": ("", "?method=checklist", "?method=pair_of_five"),
     "annotation:attention": ("", "?settled=1"),
+    "generation:curation": ("", "?shortest=1&longest=0&most_turns=0&difficulty=0&similarity=0.5&tag=curated&show=stay"),
+    "judging:verdicts": ("", "?show=unusable", "?show=lowest", "?show=farthest", "?show=canaries"),
 }
 """What else an address shows, by what is asked of it."""
 
@@ -117,11 +135,14 @@ def named_routes(patterns=None, namespace=""):
 
 OF_BENCHMARKS = {
     "generation:benchmark",
+    "generation:curation",
+    "library:drafted_checklists",
     "generation:start_run",
     "judging:leaderboard",
     "judging:compare_models",
     "judging:compare_item",
     "judging:judge_benchmark",
+    "judging:length_scores",
     "judging:paper_tables",
     "judging:rankings_beside",
     "judging:text_page",
@@ -131,22 +152,34 @@ OF_WORKSPACES = {
     "annotation:delete_workspace",
     "accounts:change_person",
     "accounts:withdraw_invitation",
+    "generation:error_phrases",
+    "judging:demonstration",
+    "judging:demonstration_state",
 }
 INVITED: dict[str, str] = {}
 """The secret of an invitation that nobody has accepted, which only its making tells."""
 OF_PAIRS = {"annotation:preview_differences"}
 PUBLIC = {
     "generation:instruction": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
+    "library:drafted_checklist": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
     "generation:response": lambda: Response.objects.filter(instruction__benchmark__slug=BENCHMARK).first().public_id,
     "generation:run": lambda: GenerationRun.objects.get().public_id,
     "generation:run_file": lambda: GenerationRun.objects.get().public_id,
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
     "judging:run_file": lambda: JudgeRun.objects.first().public_id,
+    "judging:made_file": lambda: _a_made_file(),
+    "judging:remove_file": lambda: _a_made_file(),
+    "judging:verdict": lambda: JudgeRun.objects.first().public_id,
+    "judging:verdicts": lambda: JudgeRun.objects.first().public_id,
+    "annotation:table": lambda: _a_table(),
+    "annotation:table_bad_rows": lambda: _a_table(),
+    "annotation:table_state": lambda: _a_table(),
     "judging:upload": lambda: _an_upload(),
     "judging:upload_state": lambda: _an_upload(),
     "judging:watch": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
+    "library:checklist": lambda: Checklist.objects.get(stage="review").public_id,
 }
 ROWS = {
     "generation:edit_model": lambda: LanguageModel.objects.first().pk,
@@ -188,6 +221,28 @@ def _an_upload():
     return known[0].public_id
 
 
+def _a_made_file():
+    """A table of answers that a worker has made."""
+    study = Study.objects.get(slug=SLUG)
+    if not files_of(study):
+        make(ask_for(study, User.objects.get(username="lead"), "csv").public_id)
+    return files_of(study)[0].public_id
+
+
+def _a_table():
+    """A table of ratings that was uploaded and checked, with a bad row."""
+    known = list(kept_tables())
+    if not known:
+        study = Study.objects.get(slug=SLUG)
+        sent = SimpleUploadedFile("marks.csv", b"item,rater,score\na,r1,3\na,r2,9\n")
+        lead = User.objects.get(username="lead")
+        upload = recognise(keep_table(workspace=study.workspace, user=lead, sent=sent, clock=timezone.now))
+        begin_check(replace(upload, options={"scale": "1:5"}))
+        carry_out(upload.public_id)
+        known = [upload]
+    return known[0].public_id
+
+
 def _assignment_of(name):
     """The rater's own: the one in hand in the demonstration, the near-copies of the pair, the practice text answered."""
     own = Assignment.objects.filter(rater__user__username="rater").order_by("pk")
@@ -214,6 +269,7 @@ def parts_of(name):
         "cohort_id": 1,
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get().entry_token,
         "request_id": 1,
+        "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,
         "task_id": study.tasks.first().public_id,
         "rater_id": Rater.objects.filter(kind="person", study=study).first().public_id,
         "assignment_id": _assignment_of(name),
@@ -252,6 +308,7 @@ def make_every_row():
     _draft(workspace)
     _near_copies(workspace)
     _practised(workspace)
+    _checklists(workspace)
     lead = User.objects.get(username="lead")
     _invitation, INVITED["secret"] = invite(
         workspace=workspace, role="analyst", note="Ana", days=7, by=lead, clock=timezone.now
@@ -260,6 +317,13 @@ def make_every_row():
     for slug in (SLUG, "pairs"):
         rater.post(reverse("annotation:start", args=[f"{workspace.slug}/{slug}"]))
     connections.close_all()
+
+
+def _checklists(workspace):
+    """One checklist under review."""
+    lead = User.objects.get(username="lead")
+    checklist = written_checklist(workspace, lead)
+    start_review(checklist, by=lead)
 
 
 def _new_texts(workspace):

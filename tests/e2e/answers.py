@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from annotation.assignment.new_slots import make_seats
 from tests.factories import make_checklist_study, make_user
-from tests.screen_studies import make_pair_study, make_review_study, make_stars_study
+from tests.screen_studies import make_pair_study, make_review_study, make_stars_study, make_yes_or_no_study
 
 KINDS = ["checklist", "stars", "pair", "review"]
 STARS = ("accuracy", "informativeness", "fluency", "logicality", "harmlessness")
@@ -36,13 +36,17 @@ STEPS = {
 }
 
 
-def make_study(kind, tasks=2):
+def make_study(kind, tasks=2, *, one_key=False):
+    """A study of this kind with its slots; `one_key`: a single question's answer is sent when it is chosen."""
     study = {
         "checklist": lambda: make_checklist_study(instructions=tasks, models=1),
         "stars": lambda: make_stars_study(instructions=tasks, models=1),
         "pair": lambda: make_pair_study("four", texts=(LEFT, RIGHT), instructions=tasks),
         "review": lambda: make_review_study(instructions=tasks),
+        "check": lambda: make_yes_or_no_study(instructions=tasks, models=1),
     }[kind]()
+    study.policies = {**study.policies, "one_key": one_key}
+    study.save()
     make_seats(study)
     make_user("rater", study.workspace, username="rosa")
     return study

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
+from accounts.models import User
 from tests.e2e.rating_pages import SIZES
 from tests.e2e.serial import serving, turn
 
@@ -57,11 +58,16 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, live_server):
-    """Opens the sign-in page in a fresh browser profile; fails the test where the page complains."""
+    """Opens the sign-in page in a fresh browser profile; fails the test where the page complains.
+
+    Without any account, there is no sign-in page; one is made first, unless the installation is to be a new one.
+    """
     complaints = []
     contexts = []
 
-    def open_(size="desktop", **options):
+    def open_(size="desktop", founded=True, **options):
+        if founded and not User.objects.exists():
+            User.objects.create_user("founder")
         context = browser.new_context(viewport=SIZES[size], base_url=live_server.url, **options)
         contexts.append(context)
         page = context.new_page()

@@ -11,7 +11,7 @@ import pytest
 from django.test import RequestFactory
 from django.views.defaults import server_error
 
-from judging.demonstration import PASSWORD
+from judging.demonstration.making import PASSWORD
 from tests.e2e.addresses import (
     AWAY,
     FILE,

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 
 from annotation.models import Cohort, Study
-from judging.demonstration import BENCHMARK, PASSWORD
+from judging.demonstration.making import BENCHMARK, PASSWORD
 from judging.models import JudgeRun
 from judging.runs.worker import work_on
 from tests.e2e.addresses import make_demonstration

@@ -110,10 +110,12 @@ def test_from_nothing_to_the_first_answer(open_page, kind):
     visitor.wait_for_selector("#task")
     assert fits(visitor)
     visitor.locator(".sheet-toggle").click()
-    for item in visitor.locator("#answers .item").all():
-        item.locator(".level").first.click()
     first = Assignment.objects.get(rater__cohort__name="Open door", status="open", shown_at__isnull=False)
-    submit(visitor)
+    items = visitor.locator("#answers .item").all()
+    for item in items:
+        item.locator(".level").first.click()
+    if len(items) > 1:
+        submit(visitor)
     visitor.wait_for_function("id => document.getElementById('task')?.dataset.assignment !== id", arg=first.public_id)
     assert Score.objects.filter(assignment=first).exists()
     lead.goto(base)

@@ -135,7 +135,8 @@ def test_the_stack_serves_behind_its_proxy(image, in_compose, processes, tmp_pat
             return 0, {}, b""
 
     wait_until(lambda: ask("/health/live/")[0] == 200, "the proxy serves", seconds=20)
-    status, headers, page = ask("/sign-in/")
+    assert ask("/sign-in/")[1]["Location"] == "/begin/"
+    status, headers, page = ask("/begin/")
     assert status == 200 and "Secure" in headers["Set-Cookie"]
     (style,) = [word for word in page.decode().split('"') if word.startswith("/static/plumbline.") and "css" in word]
     assert ask(style)[0] == 200

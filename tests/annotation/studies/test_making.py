@@ -165,6 +165,40 @@ def test_a_response_that_names_its_model_stops_the_launch_unless_it_is_said_what
     assert Policies.of(Study.objects.get(slug="masked")).mask_self_naming
 
 
+def test_a_study_of_tagged_instructions(benchmark):
+    for name, tags in (("letter-0", ["curated", "Math"]), ("letter-1", ["Coding"]), ("letter-2", ["curated, too"])):
+        Instruction.objects.filter(external_id=name).update(tags=tags)
+
+    def names(study):
+        return {Instruction.objects.get(pk=task.instruction).external_id for task in planned_tasks(study).tasks}
+
+    found = make("Curated ones", "--kind", "checklist", "--tag", "curated", "--model", "model0")
+    study = Study.objects.get(slug="curated-ones")
+    assert (found["tasks"], names(study)) == (1, {"letter-0"})
+    form = StudyForm(study)
+    assert form.initial["tags"] == ("curated",)
+    assert [value for value, _label in form.fields["tags"].choices] == ["curated", "Coding", "Math", "curated, too"]
+    make("Two tags", "--kind", "pair", "--tag", "Coding", "--tag", "Math", "--rubric", "better")
+    assert names(Study.objects.get(slug="two-tags")) == {"letter-0", "letter-1"}
+    with pytest.raises(CommandError, match="There is no tag 'easy'; there are: Coding, Math, curated, curated, too"):
+        make("None", "--kind", "checklist", "--tag", "easy")
+    assert not Study.objects.filter(slug="none").exists()
+
+
+def test_the_form_keeps_the_chosen_tags(benchmark):
+    assert "tags" not in StudyForm(Study.objects.get(slug="known")).fields
+    Instruction.objects.filter(external_id="letter-3").update(tags=["curated"])
+    make("By form", "--kind", "checklist")
+    study = Study.objects.get(slug="by-form")
+    sent = {name: value for name, value in StudyForm(study).initial.items() if value not in (None, "", ())}
+    form = StudyForm(study, {**sent, "tags": ["curated"]})
+    assert form.is_valid(), form.errors
+    form.apply()
+    study.save()
+    assert Selection.of(study).tags == ("curated",) and len(planned_tasks(study)) == 3
+    assert not StudyForm(study, {**sent, "tags": ["elsewhere"]}).is_valid()
+
+
 class TestApi:
     ADDRESS = "/api/v1/w/lab/studies/"
 
@@ -181,6 +215,13 @@ class TestApi:
         assert (found["slug"], found["status"], found["planned_tasks"], found["seed"]) == ("by-api", "open", 4, 5)
         study = Study.objects.get(slug="by-api")
         assert (study.created_by, Policies.of(study).overlap, Seat.objects.filter(study=study).count()) == (lead, 2, 8)
+
+    def test_tags_narrow_the_instructions_down(self, benchmark):
+        lead = make_user("lead", benchmark.workspace)
+        Instruction.objects.filter(external_id="letter-1").update(tags=["curated"])
+        answer = self.post(lead, tags=["curated"])
+        assert (answer.status_code, answer.json()["planned_tasks"]) == (201, 3)
+        assert "There is no tag 'easy'" in self.post(lead, name="Other", tags=["easy"]).json()["detail"]
 
     def test_sending_it_again_makes_no_second(self, benchmark):
         lead = make_user("lead", benchmark.workspace)

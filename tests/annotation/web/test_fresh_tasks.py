@@ -9,6 +9,7 @@ from django.utils import translation
 
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import next_assignment
+from annotation.assignment.rater_progress import Progress
 from annotation.models import Assignment, Guideline, Task
 from annotation.policies.hints import CONDITION as HINT
 from annotation.web.rating import fresh_tasks, task_page
@@ -29,7 +30,8 @@ def plain(study):
 def with_guideline_quota_and_hints(study):
     study.guideline = Guideline.objects.create(workspace=study.workspace, key="g", texts={"en": "Be fair."})
     study.names = {"en": "Essays & <letters>", "zh-hans": "文章"}
-    study.policies |= {"quota": 7}
+    pay = {"hourly_pay": "12.5", "currency": "EUR"}
+    study.policies |= {"quota": 7, "show_hours": True, "plan": pay}
     study.save()
     Instruction.objects.update(hint="Think of **this** first.")
     return study
@@ -117,9 +119,10 @@ def without_token(html):
 def both(assignment, submitted, previous):
     """(in pieces, by the whole template)"""
     request, screen = RequestFactory().get("/"), screen_of(assignment)
-    pieces = task_page.fresh_task(request, assignment, screen, submitted=submitted, previous=previous)
+    progress = Progress(submitted=submitted, skipped=0, open=1, active_seconds=90.0 * submitted, timed=submitted)
+    pieces = task_page.fresh_task(request, assignment, screen, progress=progress, previous=previous)
     form = AnswerForm(screen.criteria, shown=screen.shown)
-    context = task_page.screen_context(assignment, screen, form, submitted=submitted, previous=previous)
+    context = task_page.screen_context(assignment, screen, form, progress=progress, previous=previous)
     whole = render_to_string("annotation/rate.html#task", context, request)
     return without_token(pieces), without_token(whole)
 

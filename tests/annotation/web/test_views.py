@@ -424,18 +424,25 @@ def test_no_inline_style_or_script_and_a_strict_policy(page):
     assert "unsafe" not in policy
 
 
-def test_styles_and_scripts_of_a_raters_page_are_under_100_kb(page):
-    """Before compression, with all that the page loads."""
-    client, assignment = page
-    html = markup(client.get(rate_url(assignment)))
-    addresses = re.findall(r'(?:src|href)="/static/([^"]+\.(?:js|css))"', html)
+def sizes_of(response):
+    """The size of each style and script that a page loads, by its address."""
+    addresses = re.findall(r'(?:src|href)="/static/([^"]+\.(?:js|css))"', markup(response))
     folders = [Path(settings.BASE_DIR) / "static", Path(django_htmx.__file__).parent / "static"]
-    sizes = {
+    return {
         address: next((folder / address).stat().st_size for folder in folders if (folder / address).exists())
         for address in addresses
     }
+
+
+def test_styles_and_scripts_of_a_raters_page_are_under_100_kb(page):
+    """Before compression, with all that the page loads."""
+    client, assignment = page
+    sizes = sizes_of(client.get(rate_url(assignment)))
     assert {"plumbline.css", "js/rating-send.js", "js/rating-keys.js"} <= sizes.keys()
     assert sum(sizes.values()) < 100_000, sizes
+    done = sizes_of(client.get(reverse("annotation:done", args=[assignment.task.study])))
+    assert {"plumbline.css", "js/way-back.js"} <= done.keys()
+    assert sum(done.values()) < 60_000, done
 
 
 def test_a_next_costs_at_most_eight_queries(page):
