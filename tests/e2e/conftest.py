@@ -28,15 +28,18 @@ def live_server():
 
 
 @pytest.fixture(autouse=True)
-def _settings_for_a_live_server(transactional_db):
-    """Neither two requests nor a request and the test itself use the shared connection at once."""
+def _settings_for_a_live_server(transactional_db, tmp_path):
+    """Neither two requests nor a request and the test itself use the shared connection at once.
+
+    Files that people send or have made lie in a folder of each test's own: the tables of one must not be another's.
+    """
 
     def in_turn(execute, sql, params, many, context):
         with turn:
             return execute(sql, params, many, context)
 
     serving.set()
-    with connection.execute_wrapper(in_turn):
+    with override_settings(DATA_DIR=tmp_path), connection.execute_wrapper(in_turn):
         yield
     with turn:
         serving.clear()
