@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from annotation.masking.scan import scan_study
 from annotation.models import Study
-from annotation.monitoring.stored_progress import keep_tally
+from annotation.monitoring.stored_progress import keep_spreads
 from annotation.privacy import retention
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 from annotation.uploads.kept_files import remove_old_tables
@@ -46,7 +46,7 @@ def load_table(public_id: str) -> None:
 
 @shared_task(name="annotation.count_desk")  # type: ignore[untyped-decorator]
 def count_desk(study_id: int) -> None:
-    """Count a large study again for open dashboards."""
+    """Measure the disagreements of a large study again for its page."""
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:
-        keep_tally(study, clock=timezone.now)
+        keep_spreads(study, clock=timezone.now)

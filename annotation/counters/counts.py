@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from annotation.counters import work_triggers
 from annotation.counters.triggers import CHANGES, COLUMNS, COUNTERS, FILING, IN_USE, add, differences
 from annotation.models import Study
 
@@ -58,7 +59,20 @@ def fold() -> int:
               ON CONFLICT (study) DO UPDATE SET {sums} RETURNING study
             ) SELECT COUNT(*) FROM gone"""  # nosec B608 # names of our own
         )
-        return int(cursor.fetchone()[0])
+        added = int(cursor.fetchone()[0])
+        cursor.execute(work_triggers.fold(FOLDED))
+        return added + int(cursor.fetchone()[0])
+
+
+def check_work(*, repair: bool = False) -> dict[int, int]:
+    """Count every study by rater and by instruction; return the number of wrong rows by study, and correct them."""
+    wrong: dict[int, int] = {}
+    with transaction.atomic():
+        for row in work_triggers.differences(connection):
+            wrong[row["study"]] = wrong.get(row["study"], 0) + 1
+            if repair:
+                work_triggers.add(connection, row)
+    return wrong
 
 
 def check(*, repair: bool = False) -> dict[int, tuple[int, int]]:

@@ -1,5 +1,7 @@
 """The triggers that keep StudyCounter and StudyChange, so that no code that writes answers can forget to count.
 
+Those of `work_triggers.py`, which count by rater and by instruction, are made and removed with them.
+
 They are not part of a migration: SQLite cannot rebuild a table that the trigger of another one names, and drops those of
 the table itself. They are removed before migrations and made again after them; in between, which the row IN_USE of
 StudyCounter tells, studies are counted from their rows.
@@ -12,6 +14,8 @@ from django.apps import AppConfig
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.signals import post_migrate, pre_migrate
+
+from annotation.counters import work_triggers
 
 PREFIX = "counted_"
 COUNTERS, CHANGES = "annotation_studycounter", "annotation_studychange"
@@ -53,20 +57,26 @@ def install(connection: BaseDatabaseWrapper) -> None:
     """Count from now on, and take over what there is; nothing to do where it is counted already."""
     with connection.cursor() as cursor:
         known = set(connection.introspection.table_names(cursor))
-        if not {COUNTERS, CHANGES, SCORE, *FILED} <= known:
+        counted = {work_triggers.RATERS, work_triggers.INSTRUCTIONS, work_triggers.CHANGES}
+        if not {COUNTERS, CHANGES, SCORE, *FILED, *counted} <= known:
             return
         cursor.execute(f"SELECT 1 FROM {COUNTERS} WHERE study = {IN_USE}")  # nosec B608 # names of our own
         if cursor.fetchone():
             return
     if {name for name, _table in _existing(connection)} != set(_names()):
         remove(connection)
-        _carry_out(connection, _on_postgresql() if _is_postgresql(connection) else _on_sqlite())
+        postgresql = _is_postgresql(connection)
+        _carry_out(connection, _on_postgresql() if postgresql else _on_sqlite())
+        _carry_out(connection, work_triggers.on_postgresql() if postgresql else work_triggers.on_sqlite())
     # The triggers are committed, so an answer is either counted by them or seen by this statement.
     with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
         for table in (COUNTERS, CHANGES):
             cursor.execute(f"DELETE FROM {table} WHERE study > 0 AND study NOT IN (SELECT id FROM annotation_study)")  # nosec B608 # names of our own
         for study, answers, scores, judged in differences(connection):
             add(cursor, connection, study, changes=1, answers=answers, scores=scores, judged=judged, tasks=1)
+        work_triggers.clear(connection)
+        for row in work_triggers.differences(connection):
+            work_triggers.add(connection, row)
         add(cursor, connection, FILING, changes=1)
         cursor.execute(_upsert(f"SELECT {IN_USE}, 1, 0, 0, 0, 0 WHERE true"))
 
@@ -134,6 +144,7 @@ def _names() -> Iterator[str]:
         yield from (f"{PREFIX}{table}_insert", f"{PREFIX}{table}_delete")
     yield from (f"{PREFIX}{table}_update" for table in (ASSIGNMENT, TASK, *FILED))
     yield f"{PREFIX}generation_category_delete"
+    yield from work_triggers.names()
 
 
 def _upsert(select: str) -> str:

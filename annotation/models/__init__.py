@@ -11,7 +11,7 @@ from annotation.models.authoring import (
     QuestionDraft,
     QuestionReview,
 )
-from annotation.models.counters import StudyChange, StudyCounter
+from annotation.models.counters import InstructionCounter, RaterCounter, StudyChange, StudyCounter, WorkChange
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
@@ -35,6 +35,7 @@ __all__ = [
     "Exclusion",
     "Flag",
     "Guideline",
+    "InstructionCounter",
     "LateChange",
     "MergedCriterion",
     "Participant",
@@ -42,6 +43,7 @@ __all__ = [
     "QuestionDraft",
     "QuestionReview",
     "Rater",
+    "RaterCounter",
     "RaterIdentity",
     "RefusedAddress",
     "Rubric",
@@ -54,6 +56,7 @@ __all__ = [
     "StudyCounter",
     "Task",
     "TimeCorrection",
+    "WorkChange",
     "are_excluded_shown",
     "counting",
     "counting_checks",

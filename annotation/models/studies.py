@@ -114,9 +114,9 @@ class Task(models.Model):
 
 
 class DeskTally(models.Model):
-    """The stored counts of a large study for its dashboard. They can be recomputed from the rows at any time.
+    """The stored disagreements of a large study, {"spreads", "changes"}. They can be measured again at any time.
 
-    annotation/monitoring/stored_progress.py computes them.
+    annotation/monitoring/stored_progress.py measures them.
     """
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="desk_tally")

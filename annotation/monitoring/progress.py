@@ -1,13 +1,14 @@
-"""Progress of studies, counted from rows in few indexed queries because the live dashboard polls it."""
+"""Progress of studies, from the counts that the database keeps, because the live dashboard polls it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Avg, Count, Max, Q
+from django.db.models import Avg, Count, Max, Q, Sum
 from django.utils.translation import gettext as _
 
+from annotation.counters.work import WorkCounts, work_of
 from annotation.models import Assignment, CheckOutcome, Rater, Seat, Standing, Study, Task
 from annotation.policies.policies import CONTROL, GOLD
 from core.messages.localized import localized
@@ -17,6 +18,13 @@ ANSWERED = Q(status=Assignment.Status.SUBMITTED, repeat=0)
 VERDICT = Q(status__in=[Assignment.Status.SUBMITTED, Assignment.Status.DERIVED], repeat=0)
 PEOPLE = (Rater.Kind.PERSON, Rater.Kind.SLOT)
 _CATEGORY = "response_a__instruction__category"
+_SUMMED = ("given", "answered", "skipped", "unscored", "surplus", "excluded", "discredited")
+
+_ASIDE = {
+    "given": Count("pk", filter=~Q(status=Assignment.Status.OPEN)),
+    "timed": Count("pk", filter=VERDICT & Q(active_seconds__isnull=False)),
+    "spent": Sum("active_seconds", filter=VERDICT),
+}
 
 
 @dataclass
@@ -126,23 +134,83 @@ class Tally:
 
 
 def tally_of(study: Study) -> Tally:
-    """Count the study now; eight queries, three of them over all slots or answers."""
+    """The study's counts as of now: those that the database keeps, or counted from the rows while it keeps none."""
+    kept = work_of(study)
+    return counted_tally(study) if kept is None else _kept_tally(study, kept)
+
+
+def _kept_tally(study: Study, kept: WorkCounts) -> Tally:
+    """Complete the kept counts in at most eight queries, which read open tasks and quality checks, and few other rows.
+
+    What judges said of quality checks is counted as any answer, since any task may become a check; here it is left out.
+    """
+    judges = set(_judges(study)) & set(kept.raters)
+    own = set(Rater.objects.filter(study=study).values_list("pk", flat=True))
+    status = Assignment.Status
+    waiting = Assignment.objects.filter(status=status.OPEN, task__study=study).order_by().values_list("rater")
+    opened = dict(waiting.filter(rater__in=Rater.objects.filter(study=study).values("pk")).annotate(Count("pk")))
+    if judges:
+        theirs = waiting.filter(rater__in=judges, task__gold__isnull=True)
+        opened |= dict(theirs.annotate(Count("pk")))
+    checks = Task.objects.filter(study=study, gold__isnull=False)
+    asked = Assignment.objects.filter(rater__in=judges, task__in=checks) if judges else Assignment.objects.none()
+    apart = _work_by_rater(asked, VERDICT, **_ASIDE)
+    work = {}
+    for pk, counts in kept.raters.items():
+        without = apart.get(pk)
+        row = {
+            name: value - (without[name] or 0 if without else 0) for name, value in counts.items() if name in _SUMMED
+        }
+        if pk not in own | judges or not (row["given"] or opened.get(pk)):
+            continue
+        timed = counts["timed"] - (without["timed"] if without else 0)
+        spent = counts["seconds"] - (without["spent"] or 0 if without else 0)
+        last = counts["last"]
+        if counts["removed"] or without:
+            rows = Assignment.objects.filter(rater=pk, task__study=study)
+            last = (rows.filter(task__gold__isnull=True) if pk in judges else rows).aggregate(last=Max("submitted_at"))[
+                "last"
+            ]
+        work[pk] = {name: row[name] for name in _SUMMED if name != "given"} | {
+            "rater_id": pk,
+            "open": opened.get(pk, 0),
+            "seconds": spent / timed if timed else None,
+            "last": last,
+        }
+    for pk in opened.keys() - work.keys():
+        work |= _work_by_rater(Assignment.objects.filter(rater=pk, task__study=study))
+    return Tally(
+        _kept_categories(study, kept, asked),
+        work,
+        {pk: (row["checks"], row["failed"]) for pk, row in kept.raters.items() if pk in own and row["checks"]},
+    )
+
+
+def _kept_categories(study: Study, kept: WorkCounts, asked: Any) -> dict[int | None, CategoryRow]:
+    rows = {
+        pk: CategoryRow("", False, row["tasks"], row["seats"], row["taken"], row["people"], row["judged"])
+        for pk, row in kept.categories.items()
+    }
+    checks = Task.objects.filter(study=study, gold__isnull=False).order_by().values_list(_CATEGORY)
+    for pk, tasks in checks.annotate(Count("pk")):
+        rows[pk].tasks -= tasks
+    for pk, verdicts in asked.filter(VERDICT).order_by().values_list(f"task__{_CATEGORY}").annotate(Count("pk")):
+        rows[pk].judges -= verdicts
+    return {pk: row for pk, row in rows.items() if row.tasks or row.seats or row.people or row.judges}
+
+
+def counted_tally(study: Study) -> Tally:
+    """Count the study from its rows; eight queries, three of them over all slots or answers."""
     judges = _judges(study)
     work = _work_by_rater(Assignment.objects.filter(rater__study=study))
-    keys = set(Rater.objects.filter(study=study, kind=Rater.Kind.KEY).values_list("pk", flat=True))
-    by_people = sum(row["answered"] for pk, row in work.items() if pk not in keys)
     if judges:
         asked = Assignment.objects.filter(rater__in=judges, task__study=study, task__gold__isnull=True)
         work |= _work_by_rater(asked, VERDICT)
-    return Tally(_counts_by_category(study, by_people), work, _checks_by_rater(study))
+    return Tally(_counts_by_category(study), work, _checks_by_rater(study))
 
 
-def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None, CategoryRow]:
-    """Tasks, slots and answers of the study by the instruction's category; four or five queries.
-
-    `by_people` is the number of answers by people, if known. If every answer has a slot, the slots give their number
-    by category; otherwise the answers are counted.
-    """
+def _counts_by_category(study: Study) -> dict[int | None, CategoryRow]:
+    """Tasks, slots and answers of the study by the instruction's category; four or five queries."""
     rows: dict[int | None, CategoryRow] = {}
 
     def row(category: int | None) -> CategoryRow:
@@ -156,15 +224,10 @@ def _counts_by_category(study: Study, by_people: int | None) -> dict[int | None,
     counted = seats.annotate(made=Count("pk"), full=Count("pk", filter=Q(state=Seat.State.TAKEN)))
     for category, made, full in counted:
         row(category).seats, row(category).taken = made, full
-    taken = sum(one.taken for one in rows.values())
-    answered = Assignment.objects.answered().order_by()
-    if by_people is not None and by_people == taken:
-        for one in rows.values():
-            one.people = one.taken
-    else:
-        own = answered.filter(task__study=study, rater__kind__in=PEOPLE).values_list(f"task__{_CATEGORY}")
-        for category, people in own.annotate(Count("pk")):
-            row(category).people = people
+    answered = Assignment.objects.filter(ANSWERED).order_by()
+    own = answered.filter(task__study=study, rater__kind__in=PEOPLE).values_list(f"task__{_CATEGORY}")
+    for category, people in own.annotate(Count("pk")):
+        row(category).people = people
     judges = _judges(study)
     if judges:
         own = Assignment.objects.filter(task__study=study, rater__in=judges).verdicts().order_by()
@@ -210,7 +273,7 @@ def totals(categories: list[CategoryRow]) -> CategoryRow:
     return total
 
 
-def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str, Any]]:
+def _work_by_rater(assignments: Any, counts: Q = ANSWERED, **more: Any) -> dict[int, dict[str, Any]]:
     """Counts of each rater's assignments, for people from one index; `counts` selects the answers that count."""
     status = Assignment.Status
     first = Q(repeat=0) if counts is VERDICT else Q()
@@ -227,6 +290,7 @@ def _work_by_rater(assignments: Any, counts: Q = ANSWERED) -> dict[int, dict[str
             last=Max("submitted_at"),
             discredited=Count("pk", filter=counts & Q(discredited=True)),
             excluded=Count("pk", filter=Q(status=status.EXCLUDED, repeat=0)),
+            **more,
         )
     )
     return {row["rater_id"]: row for row in grouped}

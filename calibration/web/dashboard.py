@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Assignment, DeskTally, Study
+from annotation.models import Study
+from annotation.monitoring.progress import tally_of
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
 from calibration.report_store.refreshes import refresh
@@ -101,13 +100,9 @@ def desk_figures_of(study: Study) -> DeskFigures:
 
 
 def _last_answer(study: Study) -> datetime | None:
-    """When the study was last answered; for a large study, according to its stored counts."""
-    kept = DeskTally.objects.filter(study=study).first()
-    if kept is None:
-        found = Assignment.objects.filter(rater__study=study).aggregate(last=Max("submitted_at"))["last"]
-        return found if isinstance(found, datetime) else None
-    times = [row["last"] for _rater, row in kept.counts["work"] if row["last"]]
-    return parse_datetime(max(times)) if times else None
+    """When the study was last answered."""
+    times = [row["last"] for row in tally_of(study).work.values() if row["last"]]
+    return max(times, default=None)
 
 
 def _named(habits: Habits) -> list[tuple[str, str]]:

@@ -49,10 +49,26 @@ class Removal:
         for table, name, ids in self._links:
             for some in conditions(name, ids):
                 table._base_manager.filter(some).update(**{name: None})
-        for model, ids in self.ids.items():
-            for some in conditions("pk", ids):
+        for model in self._in_order():
+            for some in conditions("pk", self.ids[model]):
                 rows = model._base_manager.filter(some)
                 rows._raw_delete(rows.db)
+
+    def _in_order(self) -> list[AnyModel]:
+        """The tables, each after those whose rows cannot be without it: what counts a row that goes looks at what it is of."""
+        order: dict[AnyModel, None] = {}
+
+        def visit(model: AnyModel, under_way: frozenset[AnyModel]) -> None:
+            for relation in relations_to(model):
+                table = relation.related_model
+                if not relation.field.null and table in self.ids and table not in order and table not in under_way:
+                    visit(table, under_way | {model})
+            order[model] = None
+
+        for model in self.ids:
+            if model not in order:
+                visit(model, frozenset({model}))
+        return list(order)
 
 
 def relations_to(model: AnyModel) -> Iterator[Any]:

@@ -11,7 +11,6 @@ import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import IO, Any, Literal
 
@@ -45,6 +44,7 @@ from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
 from generation.llm.replies import read_completion
 from generation.llm.requests import body_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
+from generation.responses.batch_results import Advance, UnusableResults
 from generation.responses.manifest import models_of
 from generation.responses.queue import GenerationQueue, TextCall
 from generation.responses.recording import note_attempt, record_failure, record_response, record_surplus, spent_of
@@ -68,19 +68,6 @@ PATH = "/v1/chat/completions"
 """The protocol's limits: 50,000 requests and 200 MB a file, done within 24 hours."""
 
 
-@dataclass(frozen=True)
-class Advance:
-    """What one call of `advance` did."""
-
-    submitted: int = 0
-    ingested: int = 0
-    failed: int = 0
-    open_batches: int = 0
-
-    def __add__(self, other: "Advance") -> "Advance":
-        return Advance(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
-
-
 def in_batches(run: GenerationRun) -> bool:
     return bool(run.manifest.get("settings", {}).get("transport") == "batch")
 
@@ -88,12 +75,12 @@ def in_batches(run: GenerationRun) -> bool:
 def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
     """Ingest what is ready and submit what waits, in a running run. Safe to call repeatedly.
 
-    A refusal by the endpoint fails the run with its message. An endpoint that has batches of the run and is unavailable
-    is asked again the next time.
+    A refusal by the endpoint fails the run with its message, as do UNUSABLE_IN_A_ROW unusable results. An endpoint that has
+    batches of the run and is unavailable is asked again the next time.
     """
     if run.status != GenerationRun.Status.RUNNING:
         return Advance()
-    total = Advance()
+    total, unusable = Advance(), UnusableResults()
     with stopping_at_faults(run, clock=clock):
         check_room()
         away = ""
@@ -105,12 +92,17 @@ def advance(run: GenerationRun, *, clock: Clock = timezone.now) -> Advance:
                 if endpoint.kind != Endpoint.Kind.OPENAI:
                     raise Refused(call_messages.NO_BATCHES(endpoint=endpoint.name, model=model.name))
                 with _Files(endpoint) as files:
-                    total += _advance_model(run, model, endpoint, files, clock)
+                    total += _advance_model(run, model, endpoint, files, clock, unusable)
             except (ChatError, NoEndpoint) as error:
                 if not (getattr(error, "retryable", False) and SUBMITTED in _known_batches(run).values()):
                     fail_run(run, str(error), clock=clock)
                     return total
                 away = call_messages.BATCHES_AWAY(words=error)
+            if unusable.why:
+                # What came back is stored; what is left is not asked until somebody starts the run again.
+                if not finish_if_done(run, clock=clock):
+                    fail_run(run, unusable.why, clock=clock)
+                return total
         if not finish_if_done(run, clock=clock):
             _set_message(run, away)
     return total
@@ -124,7 +116,12 @@ def _set_message(run: GenerationRun, message: str) -> None:
 
 
 def _advance_model(
-    run: GenerationRun, model: LanguageModel, endpoint: Endpoint, files: "_Files", clock: Clock
+    run: GenerationRun,
+    model: LanguageModel,
+    endpoint: Endpoint,
+    files: "_Files",
+    clock: Clock,
+    unusable: UnusableResults,
 ) -> Advance:
     total = Advance()
     for batch in files.batches_of(run, model):
@@ -134,7 +131,9 @@ def _advance_model(
             _keep_reservation(run, model, endpoint, OWNER + batch["id"], clock)
             total += Advance(open_batches=1)
         elif _known_batches(run)[batch["id"]] != INGESTED:
-            total += _ingest(run, batch, files, prices_of(endpoint))
+            total += _ingest(run, batch, files, prices_of(endpoint), unusable)
+        if unusable.why:
+            return total
     while lines := _next_part(run, model, endpoint, clock):
         pks, cost = [call.key for call, _line in lines], sum((call.reserve for call, _line in lines), NOTHING)
         claim = _claim_of(f"{pks[0]}-{pks[-1]}")
@@ -285,16 +284,22 @@ def _adopt(run: GenerationRun, model: LanguageModel, batch: Mapping[str, Any], c
             _hand_on(run, _claim_of(str(batch["metadata"].get("items", ""))), OWNER + batch["id"], clock)
 
 
-def _ingest(run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices) -> Advance:
+def _ingest(
+    run: GenerationRun, batch: Mapping[str, Any], files: "_Files", prices: Prices, unusable: UnusableResults
+) -> Advance:
     """Store the batch's answers and errors, once; release the items that it left unanswered."""
     with ExitStack() as opened:
         names = [batch[name] for name in ("output_file_id", "error_file_id") if batch.get(name)]
         results = [opened.enter_context(files.content(name)) for name in names]
-        return _ingest_files(run, batch, results, prices)
+        return _ingest_files(run, batch, results, prices, unusable)
 
 
 def _ingest_files(
-    run: GenerationRun, batch: Mapping[str, Any], results: Sequence[IO[bytes]], prices: Prices
+    run: GenerationRun,
+    batch: Mapping[str, Any],
+    results: Sequence[IO[bytes]],
+    prices: Prices,
+    unusable: UnusableResults,
 ) -> Advance:
     owner = (OWNER + batch["id"])[:64]
     done = failed = 0
@@ -307,7 +312,7 @@ def _ingest_files(
             item = waiting.pop(_item_of(row), None)
             if item is None:
                 done += _record_late(run, row, prices)
-            elif _record(item, row, prices):
+            elif _record(item, row, prices, unusable):
                 done += 1
             else:
                 failed += 1
@@ -348,7 +353,7 @@ def _item_of(row: Mapping[str, Any]) -> int:
     return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
 
 
-def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> bool:
+def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices, unusable: UnusableResults) -> bool:
     """Store one line of a result file: a response, or the item's failure with the endpoint's message."""
     response = _mapping(row.get("response"))
     try:
@@ -358,8 +363,11 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices) -> boo
     except ChatError as error:
         note_attempt(item, str(error))
         record_failure(item, str(error))
+        unusable.count(str(error))
         return False
     record_response(item, reply, prices, timed=False)
+    finish = reply.finish_reason or "-"
+    unusable.count("" if reply.text.strip() else call_messages.NO_TEXT(finish=finish))
     return True
 
 

@@ -20,6 +20,8 @@ RATINGS = (
     "*=1:6",
 )
 
+COUNTERS = ("studycounter", "studychange", "ratercounter", "instructioncounter", "workchange")
+
 
 def written(folder, content, name="r.csv"):
     path = folder / name
@@ -43,10 +45,10 @@ def load(kind, path, *arguments, drop=()):
 
 
 def everything():
-    """Every row of our tables, without the counts of studies, which grow with each change."""
+    """Every row of our tables, without the counts of studies, some of which grow with each change."""
     return {
         model._meta.label: list(model.objects.order_by("pk").values())
         for app in ("accounts", "generation", "annotation", "calibration", "judging")
         for model in apps.get_app_config(app).get_models()
-        if model._meta.model_name not in ("studycounter", "studychange")
+        if model._meta.model_name not in COUNTERS
     }

@@ -7,7 +7,7 @@ from django.urls import reverse
 from accounts.models import Event
 from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, CheckOutcome, Rater, RaterIdentity, Standing, TimeCorrection
-from annotation.monitoring.stored_progress import keep_tally
+from annotation.monitoring.stored_progress import keep_spreads
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from annotation.recruitment.join_limits import note_join
 from tests.annotation.raters_at_work import clock, make_study, work
@@ -28,7 +28,7 @@ def rater():
     CheckOutcome.objects.create(assignment=assignment, purpose="gold", passed=True)
     TimeCorrection.objects.create(assignment=assignment, seconds=60, reason="Slow")
     note_join(cohort, "192.0.2.1", clock=clock())
-    keep_tally(study, clock=clock())
+    keep_spreads(study, clock=clock())
     return rater
 
 

@@ -47,7 +47,7 @@ from annotation.models import (
     Study,
     Task,
 )
-from annotation.monitoring.stored_progress import keep_tally
+from annotation.monitoring.stored_progress import keep_spreads
 from generation.models import Benchmark, Category, Instruction, LanguageModel, Response
 
 OVERLAP, RATERS, ITEMS, MODELS, SUBCATEGORIES = 5, 400, 6, 10, 30
@@ -223,7 +223,7 @@ def main() -> None:
     client.get(reverse("annotation:desk", args=[f"{SLUG}/{SLUG}"]), SERVER_NAME="localhost")
     first = 1000 * (time.perf_counter() - start)
     start = time.perf_counter()
-    keep_tally(study, clock=timezone.now)
+    keep_spreads(study, clock=timezone.now)
     count = 1000 * (time.perf_counter() - start)
     addresses = {name: reverse(f"annotation:{name}", args=[f"{SLUG}/{SLUG}"]) for name in names}
     answers = Assignment.objects.filter(task__study__slug=SLUG, status="submitted").count()

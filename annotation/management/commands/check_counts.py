@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.counters.counts import check
+from annotation.counters.counts import check, check_work
 from annotation.models import Study
 
 
@@ -17,9 +17,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         wrong = check(repair=options["repair"])
-        names = dict(Study.objects.filter(pk__in=wrong).values_list("pk", "slug"))
+        work = check_work(repair=options["repair"])
+        names = dict(Study.objects.filter(pk__in=[*wrong, *work]).values_list("pk", "slug"))
         for pk, (answers, scores) in wrong.items():
             self.stdout.write(f"{names[pk]}: the counts lack {answers} answers and {scores} scores.")
-        if wrong and not options["repair"]:
+        for pk, rows in work.items():
+            self.stdout.write(f"{names[pk]}: the counts of {rows} raters and instructions are wrong.")
+        if (wrong or work) and not options["repair"]:
             raise CommandError("Some counts are wrong; correct them with: manage.py check_counts --repair")
-        self.stdout.write("The counts are corrected." if wrong else "All counts are right.")
+        self.stdout.write("The counts are corrected." if wrong or work else "All counts are right.")

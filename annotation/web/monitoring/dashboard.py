@@ -1,14 +1,12 @@
 """The list of studies and the study dashboard, whose parts reload while the page is open."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -22,18 +20,18 @@ from annotation.monitoring.progress import (
     CategoryRow,
     CohortRow,
     RaterRow,
+    Tally,
     category_rows,
     cohort_rows,
     rater_rows,
     study_rows,
+    tally_of,
     totals,
 )
 from annotation.monitoring.skipped_tasks import skipped_by_all
-from annotation.monitoring.stored_progress import Counted, counted
 from annotation.recruitment.participants import waiting_requests
 from annotation.studies.access import studies_read_by, study_read_by
 from annotation.studies.provenance import provenance_of
-from core.background import send
 
 RATERS_A_PAGE = 50
 NOTES_SHOWN = 5
@@ -81,43 +79,26 @@ def attention_of(study: Study, *, can_lead: bool) -> Attention:
     )
 
 
-def _count(study: Study) -> Counted:
-    return counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
-
-
-def _progress(study: Study, found: Counted, raters: list[RaterRow]) -> dict[str, Any]:
+def _progress(study: Study, found: Tally, raters: list[RaterRow]) -> dict[str, Any]:
     people = [row for row in raters if row.kind in PEOPLE]
-    categories: list[CategoryRow] = category_rows(study, found.tally)
+    categories: list[CategoryRow] = category_rows(study, found)
     cohorts: list[CohortRow] = cohort_rows(study, raters)
     return {
         "study": study,
-        "counted_at": found.at,
-        "counting": found.counting,
         "categories": categories,
         "cohorts": cohorts,
-        "total": _at_least_some(study) if found.counting else totals(categories),
+        "total": totals(categories),
         "people_count": sum(row.answered > 0 for row in people),
         "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
         "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
     }
 
 
-def _rater_rows(study: Study, found: Counted) -> list[RaterRow]:
-    return [] if found.counting else rater_rows(study, found.tally)
-
-
-def _at_least_some(study: Study) -> CategoryRow:
-    """Whether the study has any tasks and slots, for a page that does not know their number yet."""
-    tasks = study.tasks.filter(gold__isnull=True).exists()
-    return CategoryRow("", is_group=False, tasks=int(tasks), seats=int(study.seats.exists()))
-
-
-def _raters(study: Study, found: Counted, raters: list[RaterRow], number: str | None) -> dict[str, Any]:
+def _raters(study: Study, raters: list[RaterRow], number: str | None) -> dict[str, Any]:
     people = [row for row in raters if row.kind in PEOPLE]
     page: Page[RaterRow] = Paginator(people, RATERS_A_PAGE).get_page(number)
     return {
         "study": study,
-        "counting": found.counting,
         "people": page,
         "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
         "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
@@ -142,10 +123,10 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     can_lead = leads_workspace_of(user, study)
-    found = _count(study)
-    raters = _rater_rows(study, found)
+    found = tally_of(study)
+    raters = rater_rows(study, found)
     context = {
-        **_raters(study, found, raters, request.GET.get("page")),
+        **_raters(study, raters, request.GET.get("page")),
         **_progress(study, found, raters),
         "provenance": provenance_of(study),
         "can_lead": can_lead,
@@ -160,8 +141,8 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
     """Render the dashboard's summary and its progress by category and cohort."""
     study = study_read_by(cast(User, request.user), slug)
-    found = _count(study)
-    context = _progress(study, found, _rater_rows(study, found))
+    found = tally_of(study)
+    context = _progress(study, found, rater_rows(study, found))
     return render(request, "annotation/desk.html#progress", context)
 
 
@@ -171,8 +152,7 @@ def live_progress(request: HttpRequest, slug: str) -> HttpResponse:
 def live_raters(request: HttpRequest, slug: str) -> HttpResponse:
     """Render one page of the dashboard's raters."""
     study = study_read_by(cast(User, request.user), slug)
-    found = _count(study)
-    context = _raters(study, found, _rater_rows(study, found), request.GET.get("page"))
+    context = _raters(study, rater_rows(study), request.GET.get("page"))
     return render(request, "annotation/desk.html#raters", context)
 
 

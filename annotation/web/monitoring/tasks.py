@@ -17,7 +17,7 @@ from annotation.answers.recording import AnswerRefused, TaskRemoved
 from annotation.models import Assignment, Study, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate, comparison_of, own_answer
 from annotation.monitoring.disagreements import disagreements, tasks_below
-from annotation.monitoring.stored_progress import counted, is_large
+from annotation.monitoring.stored_progress import is_large, stored_spreads
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import add_overlap, release_task
 from annotation.studies.provenance import provenance_of
@@ -49,7 +49,7 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     least = _least(request.GET.dict())
     known, at, counting = None, None, False
     if is_large(study):
-        found = counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
+        found = stored_spreads(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
         known, at, counting = found.spreads, found.at, found.counting
     rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
     context = {

@@ -1,7 +1,6 @@
 """The desk's parts that ask for themselves again, the pages behind them, and the counts kept for a large study."""
 
 import threading
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,21 +12,13 @@ from annotation.answers.recording import Answer, record_answer, skip
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import next_assignment
 from annotation.models import Assignment, CheckOutcome, Cohort, DeskTally, Flag, Seat, Standing, Study
-from annotation.monitoring import stored_progress as desk_tallies
-from annotation.monitoring.progress import cohort_rows, rater_rows, tally_of
-from annotation.monitoring.stored_progress import counted, keep_tally
+from annotation.monitoring import stored_progress
+from annotation.monitoring.progress import category_rows, cohort_rows, rater_rows
+from annotation.monitoring.stored_progress import keep_spreads, stored_spreads
 from annotation.policies.policies import CONTROL
 from annotation.tasks import count_desk
 from annotation.web.monitoring.rater import habits_of
-from tests.factories import (
-    make_answer,
-    make_checklist_study,
-    make_judge_rater,
-    make_rater,
-    make_user,
-    make_workspace,
-    remove,
-)
+from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, remove
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -143,101 +134,95 @@ def test_raters_come_in_pages(as_lead, study, monkeypatch):
     assert "R2</a>" in second and "R1</a>" not in second
 
 
-# Counts of a large study
-def test_a_small_study_is_counted_now(study):
-    assert counted(study, clock=timezone.now, enqueue=lambda pk: pytest.fail("asked a worker")).at is None
+# Counts of a large study, and its disagreements, which a worker measures
+def test_the_desk_shows_an_answer_at_once_however_large_the_study(as_lead, study, monkeypatch):
+    monkeypatch.setattr(stored_progress, "LARGE", 0)
+    monkeypatch.setattr("annotation.tasks.count_desk.delay", lambda pk: pytest.fail("asked a worker"))
+    monkeypatch.setattr("annotation.monitoring.progress.counted_tally", lambda study: pytest.fail("counted every row"))
+    seen = []
+    for name in ("desk", "live_progress"):
+        html = markup(as_lead.get(to(name, study)))
+        assert "Counting answers." not in html and "Counted at" not in html
+        seen.append(next(row.taken for row in category_rows(study) if row.is_group))
+        assert f"given {seen[-1]} of the" in html
+        cat = make_rater(study, label=f"cat {name}")
+        assignment, _progress = next_assignment(cat, study, clock=timezone.now)
+        while assignment.task.gold is not None:
+            record_answer(assignment=assignment, answers={k: Answer(v) for k, v in VALUES.items()}, clock=timezone.now)
+            assignment, _progress = next_assignment(cat, study, clock=timezone.now)
+        record_answer(assignment=assignment, answers={k: Answer(v) for k, v in VALUES.items()}, clock=timezone.now)
+    assert seen == [3, 4]
     assert not DeskTally.objects.exists()
 
 
-def test_a_large_studys_counts_are_kept_and_asked_for_again(study, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+def test_a_large_studys_disagreements_are_kept_and_asked_for_again(
+    study, monkeypatch, django_capture_on_commit_callbacks
+):
     asked, now = [], timezone.now()
-    keep_tally(study, clock=lambda: now)
-    first = counted(study, clock=lambda: now, enqueue=asked.append)
-    assert (first.at, first.counting, asked) == (now, False, [])
-    task = study.tasks.filter(gold__isnull=True).exclude(assignments__rater=rater(study, "bob")).first()
-    make_answer(task, rater(study, "bob"), VALUES)
+    keep_spreads(study, clock=lambda: now)
+    first = stored_spreads(study, clock=lambda: now, enqueue=asked.append)
+    assert (first.at, first.counting, first.spreads, asked) == (now, False, [], [])
+    task = study.tasks.filter(gold__isnull=True, assignments__rater=rater(study, "ann")).first()
+    Assignment.objects.filter(task=task, rater=rater(study, "bob")).delete()
+    make_answer(task, rater(study, "bob"), VALUES | {"overall": 1.0})
     later = now + timedelta(seconds=20)
     with django_capture_on_commit_callbacks(execute=True):
         for _twice in range(2):
-            again = counted(study, clock=lambda: later, enqueue=asked.append)
+            again = stored_spreads(study, clock=lambda: later, enqueue=asked.append)
     assert asked == [study.pk]
-    assert again.tally == first.tally
+    assert again.spreads == first.spreads
     count_desk(study.pk)
-    newest = counted(study, clock=timezone.now, enqueue=asked.append)
-    assert newest.tally.work[rater(study, "bob").pk]["answered"] == 1
+    newest = stored_spreads(study, clock=timezone.now, enqueue=asked.append)
+    assert [one[0] for one in newest.spreads] == [task.pk]
 
 
-def test_nobody_waits_for_a_large_study_to_be_counted(study, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
-    monkeypatch.setattr(desk_tallies, "tally_of", lambda study: pytest.fail("counted in the request"))
+def test_nobody_waits_for_a_large_studys_disagreements(study, monkeypatch, django_capture_on_commit_callbacks):
+    monkeypatch.setattr(stored_progress, "widest_spreads", lambda *_a, **_k: pytest.fail("measured in the request"))
     asked = []
     with django_capture_on_commit_callbacks(execute=True):
         for _twice in range(2):
-            found = counted(study, clock=timezone.now, enqueue=asked.append)
-            assert (found.counting, found.tally.categories) == (True, {})
+            found = stored_spreads(study, clock=timezone.now, enqueue=asked.append)
+            assert (found.counting, found.spreads) == (True, [])
     assert asked == [study.pk]
 
 
-def test_where_no_worker_comes_the_web_server_counts_apart_from_the_request(
+def test_where_no_worker_comes_the_web_server_measures_apart_from_the_request(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
     now, asked, here = timezone.now(), [], []
-    calls = {"enqueue": asked.append, "count_here": here.append}
+    calls = {"enqueue": asked.append, "measure_here": here.append}
     for seconds in (0, 5, 11, 12, 22):
         with django_capture_on_commit_callbacks(execute=True):
-            counted(study, clock=lambda: now + timedelta(seconds=seconds), **calls)  # noqa: B023
+            stored_spreads(study, clock=lambda: now + timedelta(seconds=seconds), **calls)  # noqa: B023
     assert (asked, here) == ([study.pk], [study.pk, study.pk])
-    keep_tally(study, clock=lambda: now + timedelta(seconds=23))
-    found = counted(study, clock=lambda: now + timedelta(seconds=24), **calls)
+    keep_spreads(study, clock=lambda: now + timedelta(seconds=23))
+    found = stored_spreads(study, clock=lambda: now + timedelta(seconds=24), **calls)
     assert (found.counting, len(here)) == (False, 2)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_thread_counts(study, monkeypatch):
-    desk_tallies._count_in_thread(study.pk)
+def test_a_thread_measures(study, monkeypatch):
+    stored_progress._measure_in_thread(study.pk)
     for thread in threading.enumerate():
         if thread.name == f"count-{study.pk}":
             thread.join(20)
-    assert DeskTally.objects.get(study=study).counts["categories"]
+    assert DeskTally.objects.get(study=study).counts["spreads"] == []
 
 
-def test_the_desk_of_a_large_study_says_that_it_is_being_counted(
+def test_the_disagreements_of_a_large_study_say_that_they_are_being_measured_and_when_they_were(
     as_lead, study, monkeypatch, django_capture_on_commit_callbacks
 ):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+    monkeypatch.setattr(stored_progress, "LARGE", 1)
     asked = []
     monkeypatch.setattr("annotation.tasks.count_desk.delay", asked.append)
     with django_capture_on_commit_callbacks(execute=True):
-        html = markup(as_lead.get(to("desk", study)))
+        html = markup(as_lead.get(to("disagreements", study)))
     assert asked == [study.pk]
-    for name in ("desk", "live_progress", "disagreements"):
-        assert "Counting answers." in markup(as_lead.get(to(name, study)))
-    assert "No one has rated yet" not in html
-    assert "has no tasks yet" not in html
+    assert "Counting answers." in html
     count_desk(study.pk)
-    html = markup(as_lead.get(to("desk", study)))
+    html = markup(as_lead.get(to("disagreements", study)))
     assert "Counting answers." not in html
     assert "Counted at" in html
-
-
-def test_kept_counts_say_what_counting_says(study, monkeypatch):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
-    judge = make_judge_rater(study.workspace)
-    for task in study.tasks.filter(gold__isnull=True):
-        make_answer(task, judge, VALUES)
-    keep_tally(study, clock=timezone.now)
-    kept = counted(study, clock=timezone.now, enqueue=lambda pk: None).tally
-    now = tally_of(study)
-    assert kept == replace(now, work={pk: dict(row) for pk, row in now.work.items()})
-
-
-def test_the_desk_of_a_large_study_says_when_it_was_counted(as_lead, study, monkeypatch):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
-    keep_tally(study, clock=timezone.now)
-    assert "Counted at" in markup(as_lead.get(to("desk", study)))
-    assert "Counted at" in markup(as_lead.get(to("disagreements", study)))
 
 
 # One rater
@@ -361,20 +346,16 @@ def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch
     assert len(sent) == 2
 
 
-def test_a_large_study_without_new_answers_is_not_counted_again(study, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(desk_tallies, "LARGE", 1)
+def test_a_large_study_without_new_answers_is_not_measured_again(study, django_capture_on_commit_callbacks):
     asked, now = [], timezone.now()
-    keep_tally(study, clock=lambda: now)
+    keep_spreads(study, clock=lambda: now)
 
     def seen_after(seconds):
         with django_capture_on_commit_callbacks(execute=True):
-            counted(study, clock=lambda: now + timedelta(seconds=seconds), enqueue=asked.append)
+            stored_spreads(study, clock=lambda: now + timedelta(seconds=seconds), enqueue=asked.append)
 
     seen_after(20)
     assert asked == []
     remove(Assignment.objects.filter(task__study=study, status="submitted").first().scores.all())
     seen_after(25)
     assert asked == [study.pk]
-    keep_tally(study, clock=lambda: now)
-    seen_after(70)
-    assert asked == [study.pk] * 2

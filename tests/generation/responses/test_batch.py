@@ -494,3 +494,54 @@ def test_a_full_disk_pauses_a_run_in_batches_which_goes_on_by_itself(where, sett
         run.refresh_from_db()
     assert run.status == "finished" and Response.objects.filter(run=run).count() == 4
     assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_run_stops_after_fifty_results_in_a_row_that_cannot_be_used(refused, monkeypatch):
+    monkeypatch.setattr("generation.responses.batch.LINES_A_FILE", 60)
+    usable = set()
+
+    def answer(custom_id, body):
+        if custom_id in usable:
+            return 200, completion(TEXT)
+        return (400, {"error": {"message": "Filtered."}}) if refused else (200, completion(" \n"))
+
+    with BatchServer(answer) as server:
+        run = make_run(server, instructions=70)
+        look(run)
+        first, second = server.batches.values()
+        second["status"] = "validating"
+        ids = [line["custom_id"] for line in server.lines(first)]
+        usable |= {ids[55]}  # results come last first: 4 that cannot be used, one that can, and 55 that cannot
+        server.finish()
+        look(run)
+        assert run.status == "failed"
+        assert run.message.startswith("The last 50 replies could not be used, so the run stopped; the last one:")
+        assert ("Filtered." if refused else "it has no text (finish reason: stop)") in run.message
+        # All that came back is stored; the other batch lies there until the run is started again.
+        assert run.items.filter(status="waiting").count() == 10
+        assert Response.objects.filter(run=run).count() == (1 if refused else 60)
+        assert look(run).submitted == 0
+        usable |= {line["custom_id"] for line in server.lines(second)}
+        second["status"] = "in_progress"
+        server.finish()
+        start_run(run, clock=timezone.now)
+        look(run)
+    assert run.status == "finished" and not run.items.filter(status="waiting").exists()
+
+
+def test_usable_results_in_between_let_a_run_go_on(monkeypatch):
+    monkeypatch.setattr("generation.responses.batch_results.UNUSABLE_IN_A_ROW", 4)
+    monkeypatch.setattr("generation.responses.batch.LINES_A_FILE", 12)
+    with BatchServer(lambda custom_id, body: (200, completion(TEXT if int(custom_id[5:]) % 4 == 0 else ""))) as server:
+        run = make_run(server, instructions=16)
+        look(run)
+        _first, second = server.batches.values()
+        second["status"] = "validating"
+        server.finish()
+        look(run)
+        assert (run.status, run.items.filter(status="done").count()) == ("running", 12)
+        second["status"] = "in_progress"
+        server.finish()
+        look(run)
+    assert (run.status, run.message) == ("finished", "")
