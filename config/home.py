@@ -19,6 +19,7 @@ from generation.execution.progress import with_counts
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import runs_read_by
 from judging.web.monitoring.pages import flagged_watches
+from judging.web.study_steps import steps_of
 
 MOST_STUDIES = 8
 
@@ -40,9 +41,12 @@ def home(request: HttpRequest) -> HttpResponse:
     to_rate = participations(user)
     if studies:  # a reader of results finds the other studies below, each with its own link to rate
         to_rate = [participation for participation in to_rate if participation.submitted or participation.has_open]
+    shown = studies[:MOST_STUDIES]
+    steps = steps_of(shown) if shown else {}
+    rows = study_rows(shown) if shown else []
     context = {
         "participations": to_rate,
-        "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],
+        "rows": [(row, steps[row.study.pk]) for row in rows],
         "more_studies": len(studies) > MOST_STUDIES,
         "runs": list(runs_in_progress(user)) if studies else [],
         "checklists": checklists_to_work_on(user),
