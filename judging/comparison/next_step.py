@@ -113,7 +113,6 @@ def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
             first_run=first_run,
         )
         .annotate(was_compared=(Q(first_run=None) & Exists(reports)) | Exists(since_asked))
-        .defer("policies")
     )
 
 
