@@ -77,6 +77,7 @@ urlpatterns = [
     path("<study:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
     path("<study:slug>/delete/", deletion.delete_study, name="delete_study"),
     path("workspaces/<slug:slug>/delete/", deletion.delete_workspace, name="delete_workspace"),
+    path("<study:slug>/imports/", imports.study_imports, name="study_imports"),
     path("<study:slug>/history/", study_pages.history, name="history"),
     path("<study:slug>/rate/", answering.start, name="start"),
     path("<study:slug>/guideline/", own_page.guideline, name="guideline"),

@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -15,10 +16,12 @@ from annotation.authoring.access import checklists_to_work_on
 from annotation.monitoring.progress import study_rows
 from annotation.recruitment.participation import participations
 from annotation.studies.access import studies_read_by
+from config.home_changes import changes_since, note_visit, waiting_in
 from generation.execution.progress import with_counts
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import runs_read_by
 from judging.web.monitoring.pages import flagged_watches
+from judging.web.study_steps import steps_of
 
 MOST_STUDIES = 8
 
@@ -40,12 +43,17 @@ def home(request: HttpRequest) -> HttpResponse:
     to_rate = participations(user)
     if studies:  # a reader of results finds the other studies below, each with its own link to rate
         to_rate = [participation for participation in to_rate if participation.submitted or participation.has_open]
+    shown = studies[:MOST_STUDIES]
+    steps = steps_of(shown) if shown else {}
+    rows = study_rows(shown) if shown else []
     context = {
         "participations": to_rate,
-        "rows": study_rows(studies[:MOST_STUDIES]) if studies else [],
+        "rows": [(row, steps[row.study.pk]) for row in rows],
         "more_studies": len(studies) > MOST_STUDIES,
         "runs": list(runs_in_progress(user)) if studies else [],
         "checklists": checklists_to_work_on(user),
+        "waiting": waiting_in(shown) if shown else [],
+        "changes": changes_since(user, note_visit(user, timezone.now())) if shown else [],
         "watches": flagged_watches(user) if studies else [],
         "to_begin_in": [] if studies else list(workspaces_led_by(user)),
     }

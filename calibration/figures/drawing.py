@@ -171,9 +171,17 @@ def units(words: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in words)
 
 
+OPENING, CLOSING = "（「『《〈【〔“‘", "，。、；：？！）」』》〉】〕”’…％·"
+PIECE = re.compile(rf"\s+|[{OPENING}]*(?:[^\s\u2e80-\uffef]+|[^\s{OPENING}])[{CLOSING}]*|\S")
+"""What no line breaks: a Latin word or a Chinese character, with the brackets before and the punctuation behind it."""
+
+
 def wrapped(words: str, width: int = LINE_UNITS, lines: int = 2) -> list[str]:
-    """A text in at most `lines` lines of `width` units; what does not fit ends in an ellipsis."""
-    pieces = re.findall(r"\s+|[^\s\u2e80-\uffef]+|[\u2e80-\uffef]", words.strip())
+    """A text in at most `lines` lines of `width` units; what does not fit ends in an ellipsis.
+
+    No line begins with a closing punctuation mark, and none ends with an opening one.
+    """
+    pieces = PIECE.findall(words.strip())
     rows, current = [], ""
     for piece in pieces:
         if current and units(current + piece.rstrip()) > width:

@@ -138,12 +138,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page that can be folded; `key` is its anchor, `about` stands beside its title."""
+    """Blocks of a page that are folded together; `key` is their anchor, `about` stands beside the title."""
 
     key: str
     title: str
     about: str = ""
-    open: bool = True
 
 
 @dataclass(frozen=True)
@@ -170,6 +169,17 @@ class Block:
         """List the suffix and the name of every file that the block can be downloaded as."""
         figure = [("svg", "SVG"), ("png", "PNG")] if self.figure else []
         return figure + ([("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")] if self.table else [])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A heading of a page with what is folded under it: a block, or the blocks of a section. `key` is its anchor."""
+
+    key: str
+    title: str
+    about: str
+    blocks: Sequence[Block]
+    section: Section | None = None
 
 
 @dataclass(frozen=True)
@@ -204,9 +214,22 @@ class ResultPage:
     failed: Sequence[str] = ()
 
     @property
-    def sections(self) -> list[tuple[Section | None, list[Block]]]:
-        """Group neighbouring blocks by their section."""
-        return [(section, list(blocks)) for section, blocks in groupby(self.blocks, key=attrgetter("section"))]
+    def lead(self) -> Block | None:
+        """The block that stands open below the answer: the first with a figure, or else the first one."""
+        alone = [block for block in self.blocks if block.section is None]
+        return next((block for block in alone if block.figure), alone[0] if alone else None)
+
+    @property
+    def folds(self) -> list[Fold]:
+        """What is folded below: each section with its blocks, and each other block except the lead."""
+        rest = [block for block in self.blocks if block is not self.lead]
+        found = []
+        for section, blocks in groupby(rest, key=attrgetter("section")):
+            if section is not None:
+                found.append(Fold(section.key, section.title, section.about, list(blocks), section))
+            else:
+                found += [Fold(block.key, block.title, "", [block]) for block in blocks]
+        return found
 
     def block(self, key: str) -> Block | None:
         return next((block for block in self.blocks if block.key == key), None)

@@ -16,7 +16,7 @@ from accounts.permissions import results_page
 from annotation.models import Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.data.verdicts import JudgesVerdicts, failed_judges
+from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_without_verdict
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import ReportKind, Settings
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
@@ -86,6 +86,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "freshness": shown.freshness,
         "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
         "discredited": failed,
+        "unusable": judges_without_verdict(study) if kind.about_judges else [],
         **answer_notes(request, study),
     }
     template = "calibration/result.html"

@@ -151,7 +151,7 @@ def test_leaderboard_and_judge_pages_count_the_same_and_list_most_first(study, s
     (benchmark,) = see("judging:leaderboards").context["benchmarks"]
     assert benchmark.judges == len(EXPECTED)
     against = plain(see("judging:judges_depth", study))
-    assert "Nobody has answered this yet" not in against
+    assert "There are no answers yet that can be used here" not in against
 
 
 def test_canaries_are_no_responses_anywhere(study, see):
@@ -203,6 +203,6 @@ def test_a_cancelled_run_with_one_verdict_does_not_come_first(study, see):
     make_answer(other, idle, {"better": 1}, shown_first="a")
     for name in ("judging:judges", "judging:judges_depth"):
         shown = plain(see(name, study))
-        assert "Nobody has answered this yet" not in shown and "aab never answered" not in shown
+        assert "There are no answers yet that can be used here" not in shown and "aab never answered" not in shown
     names = [judge.name for judge, _words in see("judging:leaderboard", study.benchmark).context["judge_choices"]]
     assert names[0] != "aaa cancelled" and names[-2:] == ["aaa cancelled", "aab never answered"]

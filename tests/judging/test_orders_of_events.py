@@ -165,4 +165,4 @@ def test_a_pair_study_that_only_a_judge_has_answered(client):
     for name in ("judging:judges", "judging:judges_depth"):
         answer = client.get(reverse(name, args=[study]))
         assert answer.status_code == 200
-        assert "Nobody has answered this yet" in markup(answer)
+        assert "There are no answers yet that can be used here" in markup(answer)

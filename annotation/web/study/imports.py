@@ -15,7 +15,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.importing.undo import NotUndone, dependents_in_words, plan_undo, undo_import
+from annotation.studies.access import study_led_by
 from annotation.studies.nouns import in_words
+from annotation.studies.provenance import provenance_of
 from core.web.access import visible_or_404
 from generation.models import Import
 
@@ -34,6 +36,23 @@ def imports(request: HttpRequest) -> HttpResponse:
     """List what was imported, latest first."""
     page = Paginator(_led(request).defer("created", "former"), ON_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "annotation/imports.html", {"page": page})
+
+
+@results_page
+@never_cache
+@require_safe
+def study_imports(request: HttpRequest, slug: str) -> HttpResponse:
+    """List what was imported into a study and its benchmark, latest first, for those who lead its workspace."""
+    study = study_led_by(cast(User, request.user), slug)
+    about = [study.slug, *([study.benchmark.slug] if study.benchmark else [])]
+    rows = _led(request).filter(workspace=study.workspace, about__in=about).defer("created", "former")
+    context = {
+        "study": study,
+        "provenance": provenance_of(study),
+        "can_lead": True,
+        "page": Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "annotation/study_imports.html", context)
 
 
 @results_page

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from accounts.models import Workspace
 from annotation.models import Study
 from annotation.web.study.texts import texts_of
-from generation.models import Benchmark
+from generation.models import Benchmark, Response
 
 KINDS = Study.Kind.choices
 
@@ -27,7 +27,12 @@ class NewStudyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
         benchmarks = Benchmark.objects.filter(workspace__in=workspaces).annotate(
-            responses=Count("instructions__responses", filter=Q(instructions__responses__text__isnull=False))
+            responses=Count(
+                "instructions__responses",
+                filter=Q(
+                    instructions__responses__text__isnull=False, instructions__responses__kind=Response.Kind.RESPONSE
+                ),
+            )
         )
         self.fields["benchmark"].queryset = benchmarks.order_by("-responses", "slug")  # type: ignore[attr-defined]
         self.fields["benchmark"].label_from_instance = _benchmark_name  # type: ignore[attr-defined]

@@ -23,7 +23,9 @@ from calibration.reports.agreement import (
     agreement_settings,
 )
 from calibration.reports.codec import Missing
+from calibration.templatetags.figures import grouped
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.statistics import (
     by_items,
     cluster_words,
@@ -94,7 +96,24 @@ AGREEMENT_PAGE = PageKind(
 
 
 def opening(report: AgreementReport, *, items: bool = False) -> str:
-    """State the agreement, its interval and chance in a sentence. `items`: the clusters are items, not instructions."""
+    """State the agreement, its interval and chance in a sentence. `items`: the clusters are items, not instructions.
+
+    On an ordered scale labels can be nearly equal, so alpha is stated; the share of equal labels only where labels are
+    just equal or different.
+    """
+    alpha = _headline_alpha(report)
+    if alpha is not None:
+        return gettext(
+            "The raters' agreement is an alpha of %(alpha)s, where 1 is full agreement and 0 is agreement by chance."
+        ) % {
+            "alpha": ends_words(
+                alpha.value,
+                alpha.value if alpha.low is None else alpha.low,
+                alpha.value if alpha.high is None else alpha.high,
+                alpha.kind,
+                items=items,
+            )
+        }
     ends = report.loo_interval
     low, high = (report.loo if end is None else end for end in (ends.low, ends.high))
     step = decimals_step(low, high)
@@ -128,6 +147,13 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     )
 
 
+def _headline_alpha(report: AgreementReport) -> AlphaValue | None:
+    """Return alpha on the scale of the report's criterion, if that is ordered and alpha is known."""
+    metric = next((row.metric for row in report.by_criterion if row.criterion == report.criterion), "nominal")
+    alpha = report.alpha[metric]
+    return alpha if metric != "nominal" and isinstance(alpha, AlphaValue) else None
+
+
 def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> ResultPage:
     to_study = (reverse("annotation:desk", args=[study]), gettext("Go to the study"))
     if missing.why != AmbiguousCriterion.__name__:
@@ -140,7 +166,12 @@ def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> Re
 
 
 def _about(report: AgreementReport, name: str) -> str:
-    values = {"criterion": name, "labels": report.n_labels, "tasks": report.n_tasks, "raters": report.n_raters}
+    values = {
+        "criterion": name,
+        "labels": grouped(report.n_labels),
+        "tasks": grouped(report.n_tasks),
+        "raters": grouped(report.n_raters),
+    }
     said = [gettext("“%(criterion)s”: %(labels)s labels for %(tasks)s tasks from %(raters)s raters.") % values]
     if report.n_tasks_left_out:
         said.append(

@@ -198,7 +198,7 @@ def criterion_words(key: str) -> str:
 def reason_words(why: str) -> str:
     """Explain why a statistic has no answer, by its error's name in calibration.statistics.errors or data.frames."""
     said = {
-        "NothingToRead": gettext("Nobody has answered this yet."),
+        "NothingToRead": gettext("There are no answers yet that can be used here."),
         "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Have more people rate."),
         "NoDisagreementPossible": gettext(
             "Every rating is the same, so agreement beyond chance is undefined. Include tasks that deserve different "

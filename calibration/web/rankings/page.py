@@ -243,6 +243,10 @@ def _scores_method(clusters: str) -> list[str]:
         )
         % {"of": clusters, "least": MIN_CLUSTERS},
         gettext(
+            "The total on a leaderboard differs from this mean: a judge's verdicts, not people's ratings, are weighted "
+            "there by checklist item and averaged by category, while this mean counts every rating alike."
+        ),
+        gettext(
             "A model rated on fewer than half of the median number of %(of)s of all models, or on fewer than %(least)d "
             "where another has as many, is listed without a rank; shared ranks and power leave it out."
         )

@@ -27,8 +27,6 @@ from calibration.web.messages.statistics import (
 )
 from calibration.web.paper_tables import PrintedFit, printed_fits
 
-MOST_OPEN = 5
-"""Up to so many categories, each is shown unfolded."""
 Numbers = float | int | str | None
 
 
@@ -89,7 +87,7 @@ def fit_page(fit: Fit) -> ResultPage:
     ]
     blocks = [_overview_block(categories)] if several else []
     for place, category in enumerate(categories, start=1):
-        section = Section(f"category-{place}", category.name, category.about, open=len(categories) <= MOST_OPEN)
+        section = Section(f"category-{place}", category.name, category.about)
         blocks += _category_blocks(place, category, shared, section if several else None)
     depth = reverse("calibration:weights_depth", args=[fit.study])
     return ResultPage(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Assignment, Rater, excluded_shown
+from annotation.models import Assignment, Rater, Seat, Study, excluded_shown
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts
 from calibration.fits.store import versions
@@ -41,7 +41,10 @@ FORMAT = "plumbline-leaderboard-1"
 @require_safe
 @results_page
 def leaderboards(request: HttpRequest) -> HttpResponse:
-    """The benchmarks with verdicts of judges, and those without."""
+    """The benchmarks with verdicts of judges, and those without.
+
+    Items of a table of ratings wait for no judge; they are listed once one has rated them.
+    """
     answers = "instructions__responses__tasks_as_a__assignments"
     judged = Q(
         **{
@@ -50,9 +53,24 @@ def leaderboards(request: HttpRequest) -> HttpResponse:
             f"{answers}__status__in": [Assignment.Status.SUBMITTED, Assignment.Status.DERIVED],
         }
     )
-    benchmarks = benchmarks_read_by(cast(User, request.user)).annotate(
-        judges=Count("instructions__responses__tasks_as_a__assignments__rater", filter=judged, distinct=True)
+    unusable = Q(
+        **{
+            f"{answers}__rater__kind": Rater.Kind.JUDGE,
+            f"{answers}__repeat": 0,
+            f"{answers}__status": Assignment.Status.UNSCORED,
+        }
     )
+    of_table = Study.objects.filter(
+        ~Exists(Seat.objects.filter(study=OuterRef("pk"))),
+        benchmark=OuterRef("pk"),
+        slug=OuterRef("slug"),
+        status=Study.Status.CLOSED,
+    )
+    benchmarks = benchmarks_read_by(cast(User, request.user)).annotate(
+        judges=Count(f"{answers}__rater", filter=judged, distinct=True),
+        without_verdict=Count(f"{answers}__rater", filter=unusable, distinct=True),
+    )
+    benchmarks = benchmarks.exclude(Exists(of_table), judges=0, without_verdict=0)
     return render(request, "judging/leaderboards.html", {"benchmarks": benchmarks.order_by("slug")})
 
 

@@ -82,6 +82,18 @@ class LeaderboardPage(ResultPage):
         return sum(row.unscored for row in self.rows)
 
 
+def _why_not_the_mean(board: Leaderboard) -> list[str]:
+    """Say why a total of points differs from the mean on a study's page of rankings."""
+    if board.metric.name != "points":
+        return []
+    return [
+        gettext(
+            "The mean on a study's page of rankings differs from this total: it counts every rating by people alike, "
+            "while the total weights a judge's answers by checklist item and averages them by category."
+        )
+    ]
+
+
 def leaderboard_page(board: Leaderboard) -> LeaderboardPage:
     with marking(board.failed):
         return _page(board)
@@ -112,7 +124,7 @@ def _page(board: Leaderboard) -> LeaderboardPage:
         title=gettext("Leaderboard"),
         opening=opening(board),
         blocks=[scores, *(all_marked(block, board.judge.name) for block in sections if block is not None)],
-        method=[messages.method],
+        method=[messages.method, *_why_not_the_mean(board)],
         sources=[messages.source],
         heads=_heads(board, names, messages),
         rows=rows,

@@ -1,3 +1,4 @@
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -223,3 +224,17 @@ def test_no_line_of_the_grid_strikes_out_a_label():
         for node in upright:
             top, bottom = float(node.get("y1")), float(node.get("y2"))
             assert bottom <= baseline - 10 or top >= baseline
+
+
+def test_no_line_begins_with_closing_punctuation_or_ends_with_opening():
+    for words in (
+        "回答是否切合指令，并且“语气”自然（不生硬）？全文如何",
+        "GPT-4，《论语》、「孟子」；（甲）：乙！丙。丁",
+        "Does it say “it’s fine”, or not (at all)?",
+    ):
+        for width in range(6, 40):
+            lines = wrapped(words, width, 50)
+            assert "".join(lines).replace(" ", "") == words.replace(" ", "") or any("…" in line for line in lines)
+            for before, after in pairwise(lines):
+                assert after[0] not in "，。、；：？！）」』》”’", (width, lines)
+                assert before[-1] not in "（「『《“‘", (width, lines)

@@ -176,7 +176,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
 def test_the_page_opens_with_its_answer_then_figure_then_table_then_method(study, lead):
     run_fit(study=study, draws=10)
     page = markup(lead.get(address("weights")))
-    places = [page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="method"')]
+    places = [page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="fold fold-method"')]
     assert places == sorted(places)
 
 
@@ -317,12 +317,11 @@ def test_a_refusal_of_the_worker_reaches_the_page(lead, study):
 # --- the agreement page -------------------------------------------------------------------------------------
 
 
-def test_the_agreement_page_opens_with_its_rate_interval_and_chance(study, lead):
+def test_the_agreement_page_opens_with_alpha_and_its_interval(study, lead):
     page = markup(lead.get(address("agreement")))
     report = Report.objects.get(kind="agreement").result
-    assert re.search(r'class="answer">A rater agrees with most other raters 0\.\d\d', page)
-    assert f"{report['loo']:.2f}" in page
-    assert f"chance would be {report['chance']:.2f}" in page
+    assert re.search(r'class="answer">The raters&#x27; agreement is an alpha of 0\.\d\d', page)
+    assert f"an alpha of {report['alpha']['ordinal']['value']:.2f} (" in page
     assert "when one instruction is left out" in page  # twelve instructions are too few for a 95 % interval
     for part in (
         "nominal",
@@ -369,7 +368,7 @@ def test_one_rater_is_told_that_a_second_is_needed():
 def test_without_answers_the_agreement_page_says_so():
     study = make_checklist_study()
     page = markup(signed_in("lead", study.workspace).get(address("agreement")))
-    assert "Nobody has answered this yet" in page
+    assert "There are no answers yet that can be used here" in page
 
 
 def test_criteria_are_offered_where_none_is_overall():
@@ -467,7 +466,7 @@ def test_the_summary_is_a_fragment_with_both_answers(study, lead):
     run_fit(study=study, draws=0)
     full = markup(lead.get(address("summary"), **HTMX))
     assert "<html" not in full
-    assert "A rater agrees with most other raters" in full
+    assert "agreement is an alpha of" in full
     assert "the weights explain" in full
 
 
