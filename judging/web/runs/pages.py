@@ -164,12 +164,13 @@ def _drawn_studies(run: JudgeRun) -> list[DrawnStudy]:
 @require_safe
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
-    """The run's manifest.json, report.json or items.csv as a download."""
+    """The run's manifest.json, report.json or items.csv as a download; ?raw=1 adds the raw replies to items.csv."""
     found = run_read_by(cast(User, request.user), public_id)
+    raw = request.GET.get("raw") == "1"
     files = {
         "manifest.json": lambda: json_response(manifest_file(found)),
         "report.json": lambda: json_response(run_report(found, clock=timezone.now)),
-        "items.csv": lambda: HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8"),
+        "items.csv": lambda: HttpResponse("".join(items_csv(found, raw=raw)), content_type="text/csv; charset=utf-8"),
     }
     return download(found, name, files)
 
