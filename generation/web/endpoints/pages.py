@@ -18,6 +18,7 @@ from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from generation.endpoints.pricing import price_of
 from generation.endpoints.probing import in_words, probe_endpoint
 from generation.library.access import endpoint_led_by, model_led_by
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
@@ -40,11 +41,10 @@ def models(request: HttpRequest) -> HttpResponse:
     if words:
         found = found.filter(Q(name__icontains=words) | Q(family__icontains=words))
     rows = found.select_related("endpoint").annotate(response_count=Count("responses"))
-    context = {
-        "page": page_of(request, rows.order_by("name", "pk")),
-        "words": words,
-        "led": set(_led(request).values_list("pk", flat=True)),
-    }
+    page = page_of(request, rows.order_by("name", "pk"))
+    for model in page:
+        model.price = price_of(model)
+    context = {"page": page, "words": words, "led": set(_led(request).values_list("pk", flat=True))}
     return render(request, "generation/models.html", context)
 
 
