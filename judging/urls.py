@@ -36,6 +36,7 @@ urlpatterns = [
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/<str:public_id>/label/", run_pages.label_run, name="label_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
     path("runs/<str:public_id>/checks/", run_pages.draw_checks, name="draw_checks"),
     path("runs/<str:public_id>/verdicts/", verdict_pages.verdicts, name="verdicts"),

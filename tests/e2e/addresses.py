@@ -80,6 +80,7 @@ NOT_PAGES = {
         "judging:control_run",
         "judging:control_watch",
         "judging:draw_checks",
+        "judging:label_run",
         "judging:make_file",
         "judging:remove_file",
         "judging:review_run",
