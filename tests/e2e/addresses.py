@@ -75,6 +75,7 @@ NOT_PAGES = {
         "annotation:unmark_task",
         "calibration:fit_now",
         "calibration:publish",
+        "generation:add_found_models",
         "generation:control_run",
         "generation:test_endpoint",
         "judging:control_run",
