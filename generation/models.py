@@ -286,6 +286,14 @@ class LanguageModel(models.Model):
     family = models.CharField(max_length=100, blank=True)
     billions_of_parameters = models.FloatField(null=True, blank=True)
     parameters = models.JSONField(default=dict, blank=True)
+    input_price = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text=_("Price of a million tokens read.")
+    )
+    output_price = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text=_("Price of a million tokens written.")
+    )
+    currency = models.CharField(max_length=3, blank=True, default="", db_default="")
+    priced_on = models.DateField(null=True, blank=True)
     fictional = models.BooleanField(default=False)
 
     class Meta:

@@ -25,6 +25,7 @@ urlpatterns = [
     path("library/endpoints/<int:pk>/", endpoint_pages.edit_endpoint, name="edit_endpoint"),
     path("library/endpoints/<int:pk>/remove/", endpoint_pages.remove_endpoint, name="remove_endpoint"),
     path("library/endpoints/<int:pk>/test/", endpoint_pages.test_endpoint, name="test_endpoint"),
+    path("library/endpoints/<int:pk>/models/", endpoint_pages.add_found_models, name="add_found_models"),
     path("library/error-phrases/<slug:slug>/", error_phrases.error_phrases, name="error_phrases"),
     path("runs/spending/", spending_page.spending, name="spending"),
     # /runs/generation/

@@ -2,6 +2,7 @@
 
 import tempfile
 from dataclasses import asdict
+from typing import Any, cast
 
 from django.db import transaction
 from django.http import FileResponse
@@ -11,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
@@ -22,6 +24,7 @@ from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
+from core.text import storable
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
@@ -45,6 +48,8 @@ from judging.runs.life_cycle import (
     progress_of,
     start_run,
 )
+from judging.runs.verdict_lists import ALL, FILTERS, verdict_list
+from judging.runs.verdict_records import VerdictRecord, verdict_records
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -115,6 +120,55 @@ class RunStateSerializer(RunSerializer):
         fields = [*RunSerializer.Meta.fields, "progress", "manifest"]
 
 
+class CriterionScoreSerializer(serializers.Serializer[object]):
+    criterion = serializers.CharField()
+    score = serializers.FloatField(allow_null=True, help_text="Null where the criterion does not apply.")
+    reason = serializers.CharField()
+
+
+class RawReplySerializer(serializers.Serializer[object]):
+    attempt = serializers.IntegerField()
+    text = serializers.CharField()
+    finish_reason = serializers.CharField()
+    error = serializers.CharField()
+    reused = serializers.BooleanField(help_text="Whether a stored reply was used, at no cost.")
+
+
+class VerdictSerializer(serializers.Serializer[VerdictRecord]):
+    item = serializers.IntegerField(source="item.pk")
+    position = serializers.IntegerField(source="item.position")
+    instruction = serializers.CharField(source="item.task.response_a.instruction.external_id")
+    response_a = serializers.CharField(source="item.task.response_a.public_id")
+    response_b = serializers.CharField(source="item.task.response_b.public_id", default=None)
+    model_a = serializers.CharField(source="item.task.response_a.model.name", default=None)
+    model_b = serializers.CharField(source="item.task.response_b.model.name", default=None)
+    shown_first = serializers.CharField(source="item.shown_first")
+    juror = serializers.IntegerField(source="item.juror")
+    repeat = serializers.IntegerField(source="item.repeat")
+    canary = serializers.CharField(source="item.canary", help_text="The canary text; empty for an ordinary response.")
+    status = serializers.CharField(source="item.status")
+    reason = serializers.CharField(source="item.reason", help_text="Why the item has no verdict; else empty.")
+    score = serializers.FloatField(source="mean.value", default=None, help_text="Null without a verdict.")
+    score_of = serializers.CharField(
+        source="mean.role", default=None, help_text="preference, overall, or item: the mean of the items."
+    )
+    answers = CriterionScoreSerializer(many=True)
+    attempts = serializers.IntegerField(source="asked.replies")
+    input_tokens = serializers.IntegerField(source="asked.input_tokens")
+    output_tokens = serializers.IntegerField(source="asked.output_tokens")
+    seconds = serializers.FloatField(source="asked.seconds")
+    cost = serializers.FloatField(source="asked.cost")
+    replies = RawReplySerializer(many=True, allow_null=True, help_text="Every raw reply, where raw=1 asks for them.")
+
+
+class VerdictPages(PageNumberPagination):
+    """Pages by number, because two of the filters order the verdicts by their scores."""
+
+    page_size = 100
+    max_page_size = 500
+    page_size_query_param = "size"
+
+
 @extend_schema(parameters=[SIZE, CURSOR], responses=JudgeSerializer(many=True))
 @api_view(["GET"])
 @needs(Scope.READ)
@@ -140,6 +194,34 @@ def runs(request: Request) -> ApiResponse:
 def run(request: Request, public_id: str) -> ApiResponse:
     """One run: its progress, its cost and its parts."""
     return ApiResponse(_state(_run_to_read(request, public_id)))
+
+
+@extend_schema(
+    operation_id="verdicts",
+    parameters=[
+        OpenApiParameter("show", str, enum=FILTERS, description="Which verdicts, and in which order; default: all."),
+        OpenApiParameter("q", str, description="A part of the instruction's id."),
+        OpenApiParameter("raw", bool, description="1 adds every raw reply."),
+        OpenApiParameter("page", int),
+        OpenApiParameter("size", int, description="Verdicts on a page; default 100, at most 500."),
+    ],
+    responses=VerdictSerializer(many=True),
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def verdicts(request: Request, public_id: str) -> ApiResponse:
+    """A run's items with score, reasons and cost, filtered like the page; canary texts only by their own filter."""
+    found = _run_to_read(request, public_id)
+    asked = request.query_params
+    shown = asked.get("show", ALL)
+    if shown not in FILTERS:
+        raise Unusable(f"show must be one of: {', '.join(FILTERS)}.")
+    rows = verdict_list(found, shown, storable(asked.get("q", "").strip())[:200])
+    pages = VerdictPages()
+    places = pages.paginate_queryset(cast(Any, range(len(rows))), request) or []
+    pks = rows.pks(places[0], places[-1] + 1) if places else []
+    records = verdict_records(found, pks, raw=asked.get("raw") in ("1", "true"))
+    return pages.get_paginated_response(VerdictSerializer(records, many=True).data)
 
 
 @extend_schema(

@@ -73,13 +73,15 @@ class JudgeRun(AnyRun):
     """A frozen list of items for a judge to answer, its budget, and what became of it.
 
     `believed_canaries` are the planted texts that the judge fell for, [{"text", "what"}]; empty where it judged none of
-    them, so that nothing shows that it can be believed; null where the run has not failed them.
+    them, so that nothing shows that it can be believed; null where the run has not failed them. `label` is a lead's own
+    name for the run.
     """
 
     judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
     study = models.ForeignKey(Study, models.PROTECT, related_name="judge_runs")
     watch = models.ForeignKey(Watch, models.SET_NULL, null=True, blank=True, related_name="rounds")
     believed_canaries = models.JSONField(null=True, blank=True)
+    label = models.CharField(max_length=80, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["-created_at"]

@@ -13,7 +13,7 @@ from judging.web.leaderboards import (
     text_statistics,
 )
 from judging.web.monitoring import pages as monitor_pages
-from judging.web.runs import pages as run_pages, start, verdicts as verdict_pages
+from judging.web.runs import compare as compare_pages, pages as run_pages, start, verdicts as verdict_pages
 
 app_name = "judging"
 urlpatterns = [
@@ -36,6 +36,8 @@ urlpatterns = [
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/<str:public_id>/compare/", compare_pages.compare_runs, name="compare_runs"),
+    path("runs/<str:public_id>/label/", run_pages.label_run, name="label_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
     path("runs/<str:public_id>/checks/", run_pages.draw_checks, name="draw_checks"),
     path("runs/<str:public_id>/verdicts/", verdict_pages.verdicts, name="verdicts"),

@@ -13,7 +13,6 @@ from generation.llm.errors import Refused
 from generation.llm.in_process import InProcessChat, checked_engine
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import NO_ENDPOINT
-from generation.llm.protocol.prices import Prices
 from generation.llm.requests import Chat
 from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
 from generation.models import Endpoint, EndpointGrant, LanguageModel
@@ -123,10 +122,6 @@ def terms_stand(endpoint: Endpoint) -> bool:
         ended = EndpointGrant.objects.filter(pk__in=[grant.pk for grant in grants]).exclude(ended_at=None)
         found = found.exclude(pk__in=ended.values("endpoint"))
     return found.exists()
-
-
-def prices_of(endpoint: Endpoint) -> Prices:
-    return Prices(endpoint.input_price, endpoint.output_price)
 
 
 def pace_of(endpoint: Endpoint) -> Pace:

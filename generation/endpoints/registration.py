@@ -1,14 +1,15 @@
 """Where a model is served: named endpoints, addresses, and the name of the variable that holds a key."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
 from django.db import IntegrityError, transaction
 
-from accounts.models import Workspace
+from accounts.models import Event, User, Workspace
 from core.errors import UserError
 from core.messages.message import Wording
+from core.text import storable
 from generation.endpoints.grants import ADDRESS_REFUSED, allow
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
 from generation.models import Endpoint, LanguageModel
@@ -17,6 +18,8 @@ KEY_BEGINNINGS = ("sk-", "sk_", "hf_", "gsk_", "xai-", "aiza", "ghp_", "pk-", "k
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 LONGEST_VARIABLE = 60
 LONGEST_NAME = 100
+LONGEST_MODEL_NAME = 200
+MOST_OFFERED = 50
 LONGEST_ADDRESS = 500
 TRIES = 5
 """At making an endpoint that another command is making."""
@@ -48,6 +51,42 @@ def checked_key_variable(name: str) -> str:
     if name.upper().startswith(OWN_VARIABLES):
         raise ServingRefused(PROGRAMS_VARIABLE(variable=name))
     return name
+
+
+def models_to_add(endpoint: Endpoint) -> list[str]:
+    """Return names that the endpoint's last test listed and the workspace has no model for, at most MOST_OFFERED.
+
+    What a server lists is a claim: names that cannot be stored are left out.
+    """
+    if endpoint.kind != Endpoint.Kind.OPENAI:
+        return []
+    listed = [one for one in endpoint.capabilities.get("models", []) if isinstance(one, str)]
+    known: set[str] = set()
+    for name, served in LanguageModel.objects.filter(workspace=endpoint.workspace_id).values_list(
+        "name", "served_name"
+    ):
+        known |= {name, served}
+    fit = (one for one in dict.fromkeys(listed) if one not in known and one == storable(one).strip() and one)
+    return [one for one in fit if len(one) <= LONGEST_MODEL_NAME][:MOST_OFFERED]
+
+
+def add_models(endpoint: Endpoint, names: Collection[str], user: User) -> list[LanguageModel]:
+    """Create those of the models that the endpoint's test found and nobody has added yet, with an event each."""
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get(pk=endpoint.workspace_id)
+        made = []
+        for name in (name for name in models_to_add(endpoint) if name in names):
+            model = LanguageModel.objects.create(workspace=endpoint.workspace, name=name, endpoint=endpoint)
+            Event.objects.create(
+                workspace_id=endpoint.workspace_id,
+                actor=user,
+                verb="model saved",
+                object_type="generation.LanguageModel",
+                object_id=str(model.pk),
+                after={"name": name, "found at": endpoint.name},
+            )
+            made.append(model)
+    return made
 
 
 def untested(models: Iterable[LanguageModel]) -> list[Endpoint]:

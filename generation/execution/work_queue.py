@@ -125,8 +125,8 @@ class WorkQueue(ABC, Generic[Item, C]):
         """Make the call. Raises ChatError."""
 
     @abstractmethod
-    def price(self, reply: Reply) -> Decimal:
-        """Return the cost of a reply, in the currency of the endpoint's prices."""
+    def price(self, call: C, reply: Reply) -> Decimal:
+        """Return the cost of a reply to the call, in the currency of the model's price."""
 
     @abstractmethod
     def record_reply(self, call: C, reply: Reply) -> bool:
@@ -196,7 +196,7 @@ class WorkQueue(ABC, Generic[Item, C]):
                 call = self.in_flight[outcome.key]
                 match outcome:
                     case Answered(result=reply):
-                        cost += self.cost_of(reply)
+                        cost += self.cost_of(call, reply)
                         again += self._answered(call, reply)
                     case Retried(error=error):
                         cost += self._attempted(call, error)
@@ -215,7 +215,8 @@ class WorkQueue(ABC, Generic[Item, C]):
     def append(self, key: int, reply: Reply) -> None:
         """Save the reply in the write-ahead log, in case this process is killed before `take` has stored it."""
         try:
-            self.log.append(LoggedReply.of(key, reply, self.price(reply), self.in_flight[key].request_hash))
+            call = self.in_flight[key]
+            self.log.append(LoggedReply.of(key, reply, self.price(call, reply), call.request_hash))
         except LogUnusable as error:
             self._give_up(error.message)
             if isinstance(error, LogFull):
@@ -224,8 +225,8 @@ class WorkQueue(ABC, Generic[Item, C]):
     def stored(self, keys: Collection[int]) -> None:
         self.log.stored(keys)
 
-    def cost_of(self, reply: Reply) -> Spend:
-        return Spend(reply.calls, reply.input_tokens + reply.output_tokens, self.price(reply))
+    def cost_of(self, call: C, reply: Reply) -> Spend:
+        return Spend(reply.calls, reply.input_tokens + reply.output_tokens, self.price(call, reply))
 
     @property
     def reserved(self) -> Spend:
@@ -308,7 +309,7 @@ class WorkQueue(ABC, Generic[Item, C]):
             self.throttling.delayed(call.last_error)
             if error.came is None:
                 return NOTHING
-        cost = Spend(calls=1) if error.came is None else self.cost_of(error.came)
+        cost = Spend(calls=1) if error.came is None else self.cost_of(call, error.came)
         self.record_attempt(call, error, cost.money)
         return cost
 

@@ -176,7 +176,11 @@ class Worker:
     def _send(self, calls: Sequence[Any]) -> None:
         queue = self.queue
         for call in calls:
-            self._engine.submit(Call(call.key, functools.partial(queue.send, call), call.reserve, queue.cost_of))
+            self._engine.submit(
+                Call(
+                    call.key, functools.partial(queue.send, call), call.reserve, functools.partial(queue.cost_of, call)
+                )
+            )
         queue.budget.release_surplus(queue.reserved, self._budget.spent)
         self._budget.ceiling = queue.budget.allowed
 

@@ -20,8 +20,9 @@ from django.utils import timezone
 
 from core.clock import Clock
 from core.messages.message import stored
-from generation.endpoints.clients import NoEndpoint, endpoint_of, prices_of
+from generation.endpoints.clients import NoEndpoint, endpoint_of
 from generation.endpoints.grants import callable_reach, key_of
+from generation.endpoints.pricing import prices_of
 from generation.execution.budget import end_reservation, reserve
 from generation.execution.monthly_limit import month_of
 from generation.execution.states import check_room, stopping_at_faults
@@ -131,7 +132,7 @@ def _advance_model(
             _keep_reservation(run, model, endpoint, OWNER + batch["id"], clock)
             total += Advance(open_batches=1)
         elif _known_batches(run)[batch["id"]] != INGESTED:
-            total += _ingest(run, batch, files, prices_of(endpoint), unusable)
+            total += _ingest(run, batch, files, prices_of(model), unusable)
         if unusable.why:
             return total
     while lines := _next_part(run, model, endpoint, clock):

@@ -1,6 +1,6 @@
 """The work queue of a generation run at one endpoint: how an item becomes a chat call, and what is stored of it."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -13,11 +13,11 @@ from generation.endpoints.clients import (
     NoEndpoint,
     context_of,
     endpoint_of,
-    prices_of,
     remember_context,
     sampling_parameters,
     served_name,
 )
+from generation.endpoints.pricing import prices_of
 from generation.execution.engine import Retry
 from generation.execution.leases import new_worker_name
 from generation.execution.work_queue import InFlightCall, WorkQueue
@@ -29,7 +29,7 @@ from generation.llm.protocol.prices import MILLIONTH, Spend
 from generation.llm.protocol.token_limits import allowed_tokens, estimated_tokens, next_allowance, told_by
 from generation.llm.protocol.wrapping import NothingToWrap, chat_of, first_line_of
 from generation.llm.requests import Chat, Reply, Request
-from generation.models import Endpoint, GenerationItem, GenerationRun
+from generation.models import Endpoint, GenerationItem, GenerationRun, Instruction, LanguageModel
 from generation.responses.manifest import models_of
 from generation.responses.plan import NEW_TOKENS, Prefill
 from generation.responses.recording import note_attempt, record_broken, record_failure, record_response, spent_of
@@ -64,7 +64,6 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         retry = Retry(try_seconds=self.longest_seconds + REPORT_SECONDS, call_seconds=2 * self.longest_seconds)
         super().__init__(run, worker, clock, endpoint=endpoint, count_spending=spent_of, retry=retry)
         self.models = list(models)
-        self.prices = prices_of(endpoint)
         self.proven = run.items.filter(status=GenerationItem.Status.DONE, model__endpoint=endpoint).exists()
         self._chats: dict[int, Chat] = {}
         self._longest_answers: dict[int, int] = {}
@@ -74,7 +73,7 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         return Q(model_id__in=self.models)
 
     def read_items(self, pks: Sequence[int]) -> list[GenerationItem]:
-        items = GenerationItem.objects.filter(pk__in=pks).select_related("instruction", "model")
+        items = GenerationItem.objects.filter(pk__in=pks).select_related("instruction", "model__endpoint")
         return sorted(items, key=lambda item: item.position)
 
     def take_up(self, item: GenerationItem) -> TextCall | None:
@@ -116,26 +115,11 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
             stall_seconds=self.settings.get("stall_seconds"),
             longest_seconds=self.longest_seconds,
         )
-        cost = self.prices.cost(call.prompt_tokens, new).quantize(MILLIONTH, ROUND_UP)
+        cost = prices_of(item.model).cost(call.prompt_tokens, new).quantize(MILLIONTH, ROUND_UP)
         call.reserve = Spend(1, call.prompt_tokens + new, cost)
 
     def _parameters(self, item: GenerationItem) -> tuple[str, int, dict[str, Any]]:
-        """Return the model's name for its limit of new tokens, that limit, and the other parameters.
-
-        The model's own parameters take precedence over the run's.
-        """
-        of_model = sampling_parameters(item.model)
-        key = next((name for name in NEW_TOKENS_KEYS if name in of_model), NEW_TOKENS_KEYS[-1])
-        whole = {**self.run.parameters, **self._limit_of(item), **of_model}
-        limits = [int(whole[name]) for name in (key, *NEW_TOKENS_KEYS) if whole.get(name)]
-        rest = {name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS}
-        return key, limits[0] if limits else NEW_TOKENS, rest
-
-    def _limit_of(self, item: GenerationItem) -> dict[str, int]:
-        """Return the limit of new tokens that the instruction's tags set, where the run's settings have limits by tag."""
-        by_tag = self.settings.get("max_tokens_by_tag", {})
-        limits = [int(by_tag[tag]) for tag in item.instruction.tags or () if tag in by_tag]
-        return {NEW_TOKENS_KEYS[-1]: max(limits)} if limits else {}
+        return new_tokens_of(item.model, item.instruction, self.run.parameters, self.settings)
 
     def open(self, model: int, chat: Chat) -> None:
         self._chats[model] = chat
@@ -148,11 +132,11 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
         for chat in self._chats.values():
             await chat.close()
 
-    def price(self, reply: Reply) -> Decimal:
-        return self.prices.cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
+    def price(self, call: TextCall, reply: Reply) -> Decimal:
+        return prices_of(call.item.model).cost(reply.input_tokens, reply.output_tokens).quantize(MILLIONTH)
 
     def record_reply(self, call: TextCall, reply: Reply) -> bool:
-        record_response(call.item, reply, self.prices)
+        record_response(call.item, reply, prices_of(call.item.model))
         self.count_usable(bool(reply.text.strip()), NO_TEXT(finish=reply.finish_reason or "-"))
         return True
 
@@ -193,3 +177,25 @@ async def open_queues(run: GenerationRun, clock: Clock, chat_for: ChatMaker) -> 
         except (ChatError, NoEndpoint) as error:
             problems.append(str(error))
     return list(queues.values()), problems
+
+
+def new_tokens_of(
+    model: LanguageModel, instruction: Instruction, parameters: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[str, int, dict[str, Any]]:
+    """Return the model's name for its limit of new tokens, that limit, and the other parameters.
+
+    `parameters` and `settings` are those of the run; the model's own parameters take precedence over the run's.
+    """
+    of_model = sampling_parameters(model)
+    key = next((name for name in NEW_TOKENS_KEYS if name in of_model), NEW_TOKENS_KEYS[-1])
+    whole = {**parameters, **_limit_of(instruction, settings), **of_model}
+    limits = [int(whole[name]) for name in (key, *NEW_TOKENS_KEYS) if whole.get(name)]
+    rest = {name: value for name, value in whole.items() if value is not None and name not in NEW_TOKENS_KEYS}
+    return key, limits[0] if limits else NEW_TOKENS, rest
+
+
+def _limit_of(instruction: Instruction, settings: Mapping[str, Any]) -> dict[str, int]:
+    """Return the limit of new tokens that the instruction's tags set, where the run's settings have limits by tag."""
+    by_tag = settings.get("max_tokens_by_tag", {})
+    limits = [int(by_tag[tag]) for tag in instruction.tags or () if tag in by_tag]
+    return {NEW_TOKENS_KEYS[-1]: max(limits)} if limits else {}

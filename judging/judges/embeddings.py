@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generation.endpoints.clients import endpoint_of, prices_of, served_name
+from generation.endpoints.clients import endpoint_of, served_name
 from generation.endpoints.grants import read_grants
+from generation.endpoints.pricing import prices_of
 from generation.execution.worker import ChatMaker
 from generation.llm.protocol.prices import Spend
 from generation.llm.requests import Chat, Reply, Request
@@ -28,7 +29,7 @@ class EmbeddingTransport(OneCall):
         self.judge, self.model = judge, model_of(judge)
         self.endpoint = endpoint_of(self.model)
         read_grants(self.endpoint)
-        self.prices = prices_of(self.endpoint)
+        self.prices = prices_of(self.model)
         self._chat: Chat | None = None
 
     def begin(self, item: PlannedItem, question: GuidedQuestion) -> JudgeCall | Unscored:

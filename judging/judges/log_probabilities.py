@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from django.utils import timezone
 
 from core.messages.message import cut, from_json, to_json
-from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, prices_of, served_name
+from generation.endpoints.clients import NoEndpoint, endpoint_of, pace_of, served_name
 from generation.endpoints.grants import read_grants
+from generation.endpoints.pricing import prices_of
 from generation.execution.endpoint_slots import Slots
 from generation.execution.engine import Traffic
 from generation.execution.rate_limit import EndpointRateLimit
@@ -122,7 +123,7 @@ class LogProbabilityTransport:
             model=call.request.model, messages=call.messages, parameters=parameters, repeat=call.item.repeat
         )
         read = 4 * (sum(estimated_tokens(message["content"]) for message in call.messages) + 1)
-        money = max(prices_of(endpoint_of(self._models[pk])).cost(read, 4) for pk in call.writers)
+        money = max(prices_of(self._models[pk]).cost(read, 4) for pk in call.writers)
         prompt = _prompt_of(call.messages)
         calls = 2 * sum((prompt, pk) not in self._known for pk in call.writers)
         call.reserve = Spend(calls, read, money)
@@ -157,7 +158,7 @@ class LogProbabilityTransport:
     def _paid(self, places: Sequence[Place], text: str) -> PricedReply:
         """Return the text with the cost of all calls about these places that is in no reply yet."""
         owed = [(self._models[place[1]], self._owed.pop(place)) for place in places if place in self._owed]
-        money = (prices_of(endpoint_of(model)).cost(used.input_tokens, used.output_tokens) for model, used in owed)
+        money = (prices_of(model).cost(used.input_tokens, used.output_tokens) for model, used in owed)
         whole = functools.reduce(_together, (used for _model, used in owed), NO_CALL)
         return PricedReply(
             text,

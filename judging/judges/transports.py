@@ -3,15 +3,9 @@
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
-from generation.endpoints.clients import (
-    context_of,
-    endpoint_of,
-    prices_of,
-    remember_context,
-    served_name,
-    takes_json_schema,
-)
+from generation.endpoints.clients import context_of, endpoint_of, remember_context, served_name, takes_json_schema
 from generation.endpoints.grants import read_grants
+from generation.endpoints.pricing import prices_of
 from generation.execution.worker import ChatMaker
 from generation.llm.protocol.prices import Spend
 from generation.llm.protocol.token_limits import allowed_tokens, next_allowance, told_by
@@ -54,7 +48,7 @@ class ChatTransport(OneCall):
         self.method = chat_method(judge.method)
         self.endpoint = endpoint_of(self.model)
         read_grants(self.endpoint)
-        self.prices = prices_of(self.endpoint)
+        self.prices = prices_of(self.model)
         self.structured = takes_json_schema(self.endpoint)
         self._parameters = {name: value for name, value in judge.parameters.items() if name != REFERENCE_FROM}
         self._capped = bool(set(OUTPUT_NAMES) & set(self._parameters))

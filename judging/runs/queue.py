@@ -124,12 +124,14 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
     def report(self, traffic: Traffic) -> None:
         super().report(self.transport.traffic(traffic))
 
-    def price(self, reply: ChatReply) -> Decimal:
+    def price(self, call: JudgeCall, reply: ChatReply) -> Decimal:
         return cost_of(reply, self.transport.prices)
 
     def record_reply(self, call: JudgeCall, reply: ChatReply) -> bool:
         self.ledger.replies.append(
-            reply_row(call.item, reply, request_hash=call.request_hash, attempt=call.attempts, cost=self.price(reply))
+            reply_row(
+                call.item, reply, request_hash=call.request_hash, attempt=call.attempts, cost=self.price(call, reply)
+            )
         )
         call.attempts += 1
         outcome = self._settled(call, reply)

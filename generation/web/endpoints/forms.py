@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
 from accounts.models import Workspace
@@ -229,17 +230,48 @@ def checked_parameters(given: object) -> dict[str, Any]:
 
 
 class ParametersForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A form with a model's own parameters, which refuses what would fail when it is asked."""
+    """A form with a model's own parameters and price, which refuses what would fail when it is asked."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["parameters"].error_messages["invalid"] = PARAMETERS_REFUSED
+        for name in PRICES:
+            _keep_between(self.fields[name], 0, None)
 
     def clean_parameters(self) -> dict[str, Any]:
         return checked_parameters(self.cleaned_data["parameters"] or {})
 
+    def clean_currency(self) -> str:
+        currency = str(self.cleaned_data["currency"]).upper()
+        if currency and not (len(currency) == 3 and currency.isascii() and currency.isalpha()):
+            raise ValidationError(_("Enter the three letters of a currency, such as USD."))
+        return currency
+
+    def _check_price(self, given: dict[str, Any]) -> None:
+        """Both halves of a price are given with one currency for the workspace, or neither is."""
+        prices = [given.get(name) for name in PRICES]
+        if prices == [None, None]:
+            given.update(currency="", priced_on=None)
+            return
+        for name, price in zip(PRICES, prices, strict=True):
+            if price is None and name not in self.errors:
+                self.add_error(name, _("Enter both prices, or neither."))
+        if not given.get("currency") and "currency" not in self.errors:
+            self.add_error("currency", _("Enter the currency of the prices."))
+        given["priced_on"] = given.get("priced_on") or timezone.localdate()
+        others = LanguageModel.objects.filter(workspace=given.get("workspace") or self.instance.workspace_id)
+        others = others.exclude(pk=self.instance.pk)
+        used = others.exclude(currency="").values_list("currency", flat=True).first()
+        if used and given.get("currency") and given["currency"] != used:
+            self.add_error(
+                "currency",
+                _("The other prices of this workspace are in %(currency)s. Convert the price to %(currency)s.")
+                % {"currency": used},
+            )
+
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
+        self._check_price(given)
         endpoint = given.get("endpoint")
         if endpoint is not None and endpoint.kind == Endpoint.Kind.IN_PROCESS:
             name = given.get("served_name") or given.get("name") or ""
@@ -262,8 +294,13 @@ class ModelForm(ParametersForm):
             "family",
             "billions_of_parameters",
             "parameters",
+            "input_price",
+            "output_price",
+            "currency",
+            "priced_on",
             "fictional",
         ]
+        widgets: ClassVar = {"priced_on": forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")}
         labels = {
             "workspace": _("Workspace"),
             "name": _("Name"),
@@ -272,6 +309,10 @@ class ModelForm(ParametersForm):
             "family": _("Family"),
             "billions_of_parameters": _("Parameters (billions)"),
             "parameters": _("Sampling parameters"),
+            "input_price": _("Price per million input tokens"),
+            "output_price": _("Price per million output tokens"),
+            "currency": _("Currency"),
+            "priced_on": _("Price as of"),
             "fictional": _("Fictional model for a demonstration"),
         }
         error_messages = NAME_TAKEN
@@ -286,6 +327,13 @@ class ModelForm(ParametersForm):
                 'vLLM in process, you can add {"engine": {"max_model_len": 8192}}; for scripted replies, '
                 '{"script": {"writes": 120}}.'
             ),
+            "input_price": _("Leave empty to use the price of the endpoint. Enter 0 only if calls cost nothing."),
+            "output_price": "",
+            "currency": _(
+                "Three letters, such as USD. All models of a workspace use one currency, because budgets add up their "
+                "costs."
+            ),
+            "priced_on": _("If you leave this empty, today is entered."),
         }
 
     def __init__(self, *args: Any, workspaces: "QuerySet[Workspace]", **kwargs: Any) -> None:

@@ -11,14 +11,16 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from generation.endpoints.pricing import price_of
 from generation.endpoints.probing import in_words, probe_endpoint
+from generation.endpoints.registration import add_models, models_to_add
 from generation.library.access import endpoint_led_by, model_led_by
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
 from generation.models import Endpoint, LanguageModel
@@ -40,11 +42,10 @@ def models(request: HttpRequest) -> HttpResponse:
     if words:
         found = found.filter(Q(name__icontains=words) | Q(family__icontains=words))
     rows = found.select_related("endpoint").annotate(response_count=Count("responses"))
-    context = {
-        "page": page_of(request, rows.order_by("name", "pk")),
-        "words": words,
-        "led": set(_led(request).values_list("pk", flat=True)),
-    }
+    page = page_of(request, rows.order_by("name", "pk"))
+    for model in page:
+        model.price = price_of(model)
+    context = {"page": page, "words": words, "led": set(_led(request).values_list("pk", flat=True))}
     return render(request, "generation/models.html", context)
 
 
@@ -131,6 +132,20 @@ def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "generation/endpoints.html#found", {"row": row})
 
 
+@require_POST
+@results_page
+def add_found_models(request: HttpRequest, pk: int) -> HttpResponse:
+    """Adds the chosen ones of the models that the last test of the endpoint listed."""
+    endpoint = endpoint_led_by(user_of(request), pk)
+    made = add_models(endpoint, request.POST.getlist("names"), user_of(request))
+    if made:
+        notice = ngettext("%(n)d model has been added.", "%(n)d models have been added.", len(made)) % {"n": len(made)}
+        messages.success(request, notice)
+    else:
+        messages.warning(request, gettext("No model was added. Choose at least one that is not there yet."))
+    return redirect("generation:endpoints")
+
+
 @contextmanager
 def _test_of(endpoint: Endpoint) -> Iterator[str]:
     """Why the test must wait, empty where it may begin and is held to be going on until the end.
@@ -180,7 +195,8 @@ def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
 
 def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
     lines = in_words(endpoint.capabilities) if endpoint.probed_at else []
-    return {"endpoint": endpoint, "lines": lines, "leads": endpoint.workspace_id in led}
+    leads = endpoint.workspace_id in led
+    return {"endpoint": endpoint, "lines": lines, "leads": leads, "offered": models_to_add(endpoint) if leads else []}
 
 
 def _saved(request: HttpRequest, form: Any, what: str) -> Any:

@@ -19,6 +19,7 @@ from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
 from generation.library.access import benchmark_read_by, run_read_by, runs_read_by
 from generation.models import Benchmark, GenerationItem, GenerationRun, LanguageModel
+from generation.responses.estimates import GenerationEstimate, estimate_generation
 from generation.responses.manifest import measures_of
 from generation.responses.plan import (
     GenerationRequest,
@@ -35,6 +36,8 @@ from generation.responses.runs import GENERATION, progress_of, retry_failed
 from generation.web.responses.forms import GenerationForm
 from generation.web.responses.run_page import generation_panel, scripted_models
 from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response, resume
+
+PREVIEW = "preview"
 
 
 @require_safe
@@ -139,24 +142,29 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
         with_prefill=gives_first_lines(benchmark),
         initial=initial,
     )
+    preview = request.method == "POST" and request.POST.get("action") == PREVIEW
+    estimate = None
     if request.method == "POST" and form.is_valid():
-        made = _planned(form, benchmark, user)
-        if made is not None:
+        wanted = _wanted(form, benchmark, user)
+        if preview:
+            estimate = _estimated(form, wanted)
+        elif (made := _planned(form, wanted)) is not None:
             return redirect("generation:run", made.public_id)
     context = {
         "benchmark": benchmark,
         "form": form,
         "models": models,
         "instructions": instructions_of(benchmark).count(),
+        "estimate": estimate,
     }
     status = 422 if form.is_bound and form.errors else 200
-    return render(request, "generation/start_run.html", context, status=status)
+    part = "#estimate" if preview and getattr(request, "htmx", False) else ""
+    return render(request, "generation/start_run.html" + part, context, status=status)
 
 
-def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRun | None:
-    """Start the run of the form; None, with an error in the form, if it cannot be planned."""
+def _wanted(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRequest:
     given = form.cleaned_data
-    wanted = GenerationRequest(
+    return GenerationRequest(
         benchmark,
         list(given["models"]),
         samples=given["samples"],
@@ -170,26 +178,44 @@ def _planned(form: GenerationForm, benchmark: Benchmark, user: User) -> Generati
         budget=form.ceiling,
         user=user,
     )
+
+
+def _estimated(form: GenerationForm, wanted: GenerationRequest) -> GenerationEstimate | None:
+    """Return the estimate; None, with an error in the form, if there is nothing to generate."""
+    try:
+        return estimate_generation(wanted)
+    except (NothingToGenerate, NoEndpoint) as error:
+        _refuse(form, wanted, error)
+    return None
+
+
+def _planned(form: GenerationForm, wanted: GenerationRequest) -> GenerationRun | None:
+    """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     try:
         with transaction.atomic():
             # One after the other, so that a form that was sent twice is recognised.
-            Workspace.objects.select_for_update(no_key=True).get(pk=benchmark.workspace_id)
+            Workspace.objects.select_for_update(no_key=True).get(pk=wanted.benchmark.workspace_id)
             if known := sent_just_now(wanted, clock=timezone.now):
                 return known
             made = plan_generation(wanted)
-            GENERATION.start(made, clock=timezone.now, user=user)
+            GENERATION.start(made, clock=timezone.now, user=wanted.user)
             GENERATION.hand_over(made)
             return made
-    except NothingToGenerate:
-        form.add_error(
-            None,
-            gettext("None of these categories has an instruction with a text. Choose other categories.")
-            if wanted.categories
-            else gettext("This benchmark has no instruction with a text. Load its instructions first."),
-        )
-    except NoEndpoint as error:
-        form.add_error(None, for_reader(error))
+    except (NothingToGenerate, NoEndpoint) as error:
+        _refuse(form, wanted, error)
     return None
+
+
+def _refuse(form: GenerationForm, wanted: GenerationRequest, error: NothingToGenerate | NoEndpoint) -> None:
+    if isinstance(error, NoEndpoint):
+        form.add_error(None, for_reader(error))
+        return
+    form.add_error(
+        None,
+        gettext("None of these categories has an instruction with a text. Choose other categories.")
+        if wanted.categories
+        else gettext("This benchmark has no instruction with a text. Load its instructions first."),
+    )
 
 
 def _leads(request: HttpRequest, run: GenerationRun) -> bool:

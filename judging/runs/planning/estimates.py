@@ -7,7 +7,8 @@ from decimal import Decimal
 from django.db.models import Avg
 
 from annotation.models import Study, Task
-from generation.llm.protocol.prices import NOTHING, Prices, Spend
+from generation.endpoints.pricing import ModelPrice, currency_of, names_without_price, price_of
+from generation.llm.protocol.prices import NOTHING, Spend
 from generation.models import LanguageModel
 from judging.judges.judge_calls import shown
 from judging.judges.questions import Questions
@@ -29,7 +30,7 @@ class Estimate:
 
     `usual` uses the mean of the judges' earlier replies; None if one of them has none. `unanswerable` is the share,
     0..1, of the sampled questions that lack something and therefore cost no call; `lacks` says what is missing in how
-    many.
+    many. Money is in `currency` and only known where `unpriced`, the models without a price, is empty.
     """
 
     tasks: int
@@ -37,8 +38,15 @@ class Estimate:
     most: Spend
     usual: Spend | None
     unanswerable: float
-    priced: bool
     lacks: list[Lack]
+    prices: list[ModelPrice]
+    unpriced: list[str]
+    currency: str
+
+    @property
+    def priced(self) -> bool:
+        """Whether the price of every model that would be asked is known."""
+        return bool(self.prices) and not self.unpriced
 
 
 def estimate_run(request: RunRequest) -> Estimate:
@@ -61,14 +69,17 @@ def estimate_run(request: RunRequest) -> Estimate:
         complete = complete and (earlier is not None or asked == 0)
         usual += _times(earlier or NOTHING, asked)
         lacking += lacks
+    prices = [price_of(model) for model in _models_asked(judges, drawn)]
     return Estimate(
         tasks=found.tasks,
         canaries=canaries,
         most=most,
         usual=usual if complete and most.calls else None,
         unanswerable=lacking / (len(drawn) * len(judges)) if drawn else 0.0,
-        priced=any(_prices(judge) != Prices() for judge in judges),
         lacks=found.lacks,
+        prices=prices,
+        unpriced=names_without_price(prices),
+        currency=currency_of(request.target.workspace.pk),
     )
 
 
@@ -108,7 +119,13 @@ def _times(spend: Spend, count: int) -> Spend:
     return Spend(spend.calls * count, spend.tokens * count, spend.money * count)
 
 
-def _prices(judge: Judge) -> Prices:
-    model: LanguageModel | None = judge.language_model
-    endpoint = model.endpoint if model else None
-    return Prices(endpoint.input_price, endpoint.output_price) if endpoint else Prices()
+def _models_asked(judges: Sequence[Judge], drawn: Sequence[Task]) -> list[LanguageModel]:
+    """Return the models that the judges call, each once: their own, or those that wrote the sampled responses."""
+    asked: dict[int, LanguageModel] = {}
+    for judge in judges:
+        if needs_no_call(judge.method):
+            continue
+        own = judge.language_model
+        writers = (side.model for task in drawn for side in (task.response_a, task.response_b) if side is not None)
+        asked |= {model.pk: model for model in ([own] if own is not None else writers) if model is not None}
+    return list(asked.values())

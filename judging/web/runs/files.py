@@ -10,8 +10,10 @@ from django.db.models import Count, Max, Q, Sum
 
 from core.clock import Clock
 from core.tables.formula_cells import CsvWriter
+from generation.library.loading import batches
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs.life_cycle import progress_of
+from judging.runs.verdict_records import RAW_COLUMN, VERDICT_COLUMNS, verdict_cells
 
 SLOWEST_SHOWN = 5
 SLOWEST_KEPT_SECONDS = 15
@@ -35,7 +37,9 @@ ITEM_COLUMNS = (
     "discredited",
     "item_a",
     "item_b",
+    *VERDICT_COLUMNS,
 )
+LINES_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -167,9 +171,9 @@ def manifest_file(run: JudgeRun) -> dict[str, object]:
     return {"run": run.public_id, "status": run.status, **run.manifest, "prompts": prompts}
 
 
-def items_csv(run: JudgeRun) -> Iterator[str]:
-    """Yield a line per item in the plan's order, after the names of the columns."""
-    yield _line(ITEM_COLUMNS)
+def items_csv(run: JudgeRun, *, raw: bool = False) -> Iterator[str]:
+    """Yield a line per item in the plan's order, after the names of the columns; `raw` adds the last reply in full."""
+    yield _line([*ITEM_COLUMNS, RAW_COLUMN] if raw else ITEM_COLUMNS)
     doubted = run.discredited
     rows = (
         run.items.order_by("position", "pk")
@@ -181,6 +185,9 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
             cost=Sum("replies__cost", default=0),
         )
         .values_list(
+            "pk",
+            "assignment_id",
+            "status",
             "position",
             "task__response_a__instruction__external_id",
             "task__response_a__model__name",
@@ -200,8 +207,10 @@ def items_csv(run: JudgeRun) -> Iterator[str]:
             "task__response_b__external_id",
         )
     )
-    for *row, item_a, item_b in rows.iterator(5_000):
-        yield _line([*row, doubted, item_a, item_b])
+    for some in batches(rows.iterator(5_000), LINES_AT_ONCE):
+        cells = verdict_cells([(pk, assignment, status) for pk, assignment, status, *_rest in some], raw=raw)
+        for (_pk, _assignment, _status, *row, item_a, item_b), added in zip(some, cells, strict=True):
+            yield _line([*row, doubted, item_a, item_b, *added])
 
 
 def _line(values: Any) -> str:

@@ -1,27 +1,33 @@
 """Pages of judge runs: the list, one run, and its controls."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import User
+from accounts.models import Event, User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
 from calibration.data.frames import NothingToRead
 from calibration.statistics.agreement.proportions import Proportion
 from core.messages.rendering import for_reader
+from core.text import storable
 from generation.endpoints.clients import uncounted_of
+from generation.endpoints.pricing import currency_of
 from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
-from generation.web.run_controls import RUNS_SHOWN, budget_form, control, download, json_response
+from generation.web.library.pages import asked_for
+from generation.web.run_controls import budget_form, control, download, json_response
 from judging.comparison.drawn_checks import (
     ALL,
     NotDrawn,
@@ -31,6 +37,15 @@ from judging.comparison.drawn_checks import (
     make_check_study,
 )
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
+from judging.comparison.run_lists import (
+    PromptVersion,
+    StoredAgreement,
+    is_priced,
+    prompt_versions,
+    runs_found,
+    stored_agreements,
+    sums_of_runs,
+)
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.aggregation import jurors_of
@@ -41,17 +56,24 @@ from judging.web.runs.files import items_csv, manifest_file, run_report
 from judging.web.runs.forms import CheckSampleForm, ReviewForm
 from judging.web.runs.run_page import run_panel
 
+RUNS_ON_A_PAGE = 50
+
 
 @require_safe
 @results_page
 def runs(request: HttpRequest) -> HttpResponse:
-    """The newest runs of the reader's workspaces, with their progress."""
+    """The runs of the reader's workspaces, newest first, with progress, cost and agreement; ?q= searches them."""
     user = cast(User, request.user)
-    found = runs_read_by(user).select_related(*SHOWN_WITH_A_RUN).order_by("-created_at")
+    words = asked_for(request, "q")[:200]
+    found = runs_found(runs_read_by(user), words).select_related(*SHOWN_WITH_A_RUN).order_by("-created_at", "-pk")
     counted = with_counts(found, PlannedItem.objects.filter(canary=""), PlannedItem.Status.WAITING)
+    page = Paginator(counted, RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
+    shown = list(page.object_list)
     context = {
-        "runs": counted[:RUNS_SHOWN],
-        "more": found.count() > RUNS_SHOWN,
+        "runs": shown,
+        "rows": _rows(shown),
+        "page": page,
+        "words": words,
         "changed": flagged_watches(user),
         "failing": failing_watches(user),
     }
@@ -67,6 +89,60 @@ def run(request: HttpRequest, public_id: str) -> HttpResponse:
     if not _is_htmx(request):
         return render(request, "judging/run.html", context)
     return render(request, "judging/run.html#progress", {**context, "part": True, "seen": request.GET.get("seen")})
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run in the list; `cost` is None where nobody said what its calls cost."""
+
+    run: JudgeRun
+    prompt: PromptVersion | None
+    cost: Decimal | None
+    currency: str
+    unusable: int
+    agreement: StoredAgreement | None
+
+
+def _rows(shown: list[JudgeRun]) -> list[RunRow]:
+    sums = sums_of_runs(shown)
+    versions = prompt_versions(run.judge for run in shown)
+    agreements = stored_agreements((run.study_id, run.judge.rater.public_id) for run in shown)
+    currencies = {pk: currency_of(pk) for pk in {run.judge.workspace_id for run in shown}}
+    return [
+        RunRow(
+            run,
+            versions.get(run.judge_id),
+            sums[run.pk].cost if is_priced(run.judge, sums[run.pk].cost) else None,
+            currencies[run.judge.workspace_id],
+            sums[run.pk].unusable,
+            None if run.discredited else agreements.get((run.study_id, run.judge.rater.public_id)),
+        )
+        for run in shown
+    ]
+
+
+@require_POST
+@results_page
+def label_run(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Give the run a name of the lead's own, or take it away."""
+    user = cast(User, request.user)
+    found = run_read_by(user, public_id)
+    if not leads_workspace_of(user, found.study):
+        raise PermissionDenied
+    label = storable(" ".join(request.POST.get("label", "").split()))[:80]
+    if label != found.label:
+        with transaction.atomic():
+            JudgeRun.objects.filter(pk=found.pk).update(label=label)
+            Event.objects.create(
+                workspace_id=found.judge.workspace_id,
+                actor=user,
+                verb="run labelled",
+                object_type="judging.JudgeRun",
+                object_id=found.public_id,
+                before={"label": found.label},
+                after={"label": label},
+            )
+    return redirect("judging:run", public_id)
 
 
 @require_POST
@@ -164,12 +240,13 @@ def _drawn_studies(run: JudgeRun) -> list[DrawnStudy]:
 @require_safe
 @results_page
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
-    """The run's manifest.json, report.json or items.csv as a download."""
+    """The run's manifest.json, report.json or items.csv as a download; ?raw=1 adds the raw replies to items.csv."""
     found = run_read_by(cast(User, request.user), public_id)
+    raw = request.GET.get("raw") == "1"
     files = {
         "manifest.json": lambda: json_response(manifest_file(found)),
         "report.json": lambda: json_response(run_report(found, clock=timezone.now)),
-        "items.csv": lambda: HttpResponse("".join(items_csv(found)), content_type="text/csv; charset=utf-8"),
+        "items.csv": lambda: HttpResponse("".join(items_csv(found, raw=raw)), content_type="text/csv; charset=utf-8"),
     }
     return download(found, name, files)
 

@@ -43,6 +43,7 @@ SCOPES = {
     "judges": "read",
     "runs": "read",
     "run": "read",
+    "verdicts": "read",
     "board": "read",
     "rankings": "read",
     "lengths": "read",
@@ -83,7 +84,7 @@ def lead(lab):
 
 def addresses(study, run, fit):
     """Yield (name or verb, path, method) of every address of the API."""
-    of = {"study": study.slug, "run": run.public_id, "fit": fit.public_id}
+    of = {"study": study.slug, "run": run.public_id, "verdicts": run.public_id, "fit": fit.public_id}
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
