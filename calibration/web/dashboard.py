@@ -7,11 +7,14 @@ more often than `calibration.report_store.refreshes` allows.
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import cast
 
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -20,22 +23,28 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Assignment, DeskTally, Study
-from annotation.monitoring.stored_progress import is_large
+from annotation.monitoring.progress import category_rows, totals
+from annotation.monitoring.stored_progress import counted, is_large
 from annotation.studies.access import study_read_by
 from calibration.report_store.refreshes import refresh
 from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
+from calibration.reports.progress.pace import PACE
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
+from calibration.web.blocks import Block, ResultPage
+from calibration.web.desk.pace import pace_block
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
+from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening
+from core.background import send
 
 MOST_NAMED = 5
 FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FAILED_FROM = 0.5, 0.01, 0.2, 0.2
@@ -73,6 +82,7 @@ def refresh_small(study: Study) -> None:
         return
     if scores <= SLOW_SCORES:
         agreement_report(study)
+        report_of(study, PACE, {})
     if scores <= RATERS.slow_from:
         report_of(study, RATERS, rater_settings())
 
@@ -93,7 +103,7 @@ def desk_figures_of(study: Study) -> DeskFigures:
     stored = [one.created_at for one in (agreement, raters) if one is not None]
     since = min(stored) if stored else None
     last = _last_answer(study)
-    complete = agreement is not None and raters is not None
+    complete = None not in (agreement, raters, latest_report(study, PACE.name, {}))
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
     named = _named(report.habits) if isinstance(report, RatersReport) else []
@@ -139,20 +149,42 @@ def _named(habits: Habits) -> list[tuple[str, str]]:
 
 def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless it does or they rest."""
-    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings())):
+    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {})):
         refresh(study, kind, settings, BUILD, kind, settings)
+
+
+def desk_blocks(study: Study) -> list[Block]:
+    """Draw the dashboard's figures from stored reports; the numbers in all are those that the dashboard counts."""
+    blocks: list[Block | None] = []
+    pace = latest_report(study, PACE.name, {})
+    found = counted(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
+    if pace is not None and not found.counting:
+        total = totals(category_rows(study, found.tally))
+        blocks.append(pace_block(study, read_back(PACE.shape, pace.result), total, timezone.now()))
+    return [block for block in blocks if block is not None]
 
 
 @require_safe
 @results_page
 @never_cache
 def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show agreement, accuracy and consistency as last computed, and the raters who need attention."""
+    """Show agreement, accuracy and consistency as last computed, the pace, and the raters who need attention.
+
+    ?file= is a figure or its table as a file.
+    """
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     found = desk_figures_of(study)
     if found.outdated:
         ask_again(study)
-    return render(
-        request, "calibration/_desk_figures.html", {"study": study, "found": found, **answer_notes(request, study)}
-    )
+    blocks = desk_blocks(study)
+    if "file" in request.GET:
+        return file_of(ResultPage(study.name, "", blocks, []), request.GET["file"], study.slug)
+    context = {
+        "study": study,
+        "found": found,
+        "blocks": blocks,
+        "path": reverse("calibration:desk_figures", args=[study]),
+        **answer_notes(request, study),
+    }
+    return render(request, "calibration/_desk_figures.html", context)
