@@ -64,6 +64,7 @@ def verb_words() -> dict[str, str]:
         "not_qualified": _("a rater did not pass the qualification"),
         "make_accounts": _("created accounts for a cohort"),
         "pause_rater": _("paused a rater"),
+        "change_pay": _("changed the pay of a cohort"),
         "resume_rater": _("resumed a rater"),
         "exclude_answers": _("excluded a rater's answers from results"),
         "lift_exclusion": _("lifted the exclusion of a rater's answers"),

@@ -53,6 +53,7 @@ NOT_PAGES = {
         "annotation:appeal",
         "annotation:change_cohort",
         "annotation:change_minimum",
+        "annotation:change_pay",
         "annotation:change_rater",
         "annotation:change_self_naming",
         "annotation:change_status",
@@ -98,6 +99,7 @@ NOT_PAGES = {
     },
     FILE: {
         "annotation:account_data",
+        "annotation:approvals",
         "annotation:table_bad_rows",
         "annotation:rater_data",
         "calibration:download_fit",
