@@ -3,8 +3,10 @@ from django.urls import path
 from annotation.recruitment import other_browsers
 from annotation.web.monitoring import (
     attention,
+    closing,
     dashboard,
     exclusions,
+    messages,
     payment,
     rater as rater_pages,
     tasks as task_pages,
@@ -65,6 +67,9 @@ urlpatterns = [
     path("<study:slug>/launch/", study_pages.launch, name="launch"),
     path("<study:slug>/launching/", study_pages.launching, name="launching"),
     path("<study:slug>/status/", study_pages.change_status, name="change_status"),
+    path("<study:slug>/close/", closing.close_study, name="close_study"),
+    path("<study:slug>/raters/<str:rater_id>/message/", messages.message_rater, name="message_rater"),
+    path("<study:slug>/done/message/", messages.confirm_message, name="confirm_message"),
     path("<study:slug>/guideline/edit/", study_pages.edit_guideline, name="edit_guideline"),
     path("<study:slug>/questions/", rubric_pages.write_rubric, name="write_rubric"),
     path("<study:slug>/known/", known_answers.known_answers, name="known_answers"),

@@ -66,6 +66,8 @@ def verb_words() -> dict[str, str]:
         "pause_rater": _("paused a rater"),
         "change_pay": _("changed the pay of a cohort"),
         "resume_rater": _("resumed a rater"),
+        "message_rater": _("wrote to a rater"),
+        "confirm_message": _("a rater confirmed a message"),
         "exclude_answers": _("excluded a rater's answers from results"),
         "lift_exclusion": _("lifted the exclusion of a rater's answers"),
         "erase_identity": _("erased a rater's identity"),
