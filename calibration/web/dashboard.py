@@ -8,7 +8,7 @@ more often than `calibration.report_store.refreshes` allows.
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
@@ -21,8 +21,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Assignment, DeskTally, Study
+from annotation.monitoring.checks import fails_checks
 from annotation.monitoring.progress import category_rows, totals
 from annotation.monitoring.stored_progress import counted, is_large
 from annotation.studies.access import study_read_by
@@ -34,10 +35,11 @@ from calibration.reports.codec import Missing, read_back
 from calibration.reports.progress.pace import PACE
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import report_of
+from calibration.reports.registry import ReportKind, Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
 from calibration.web.blocks import Block, ResultPage
+from calibration.web.desk.dots import agreement_block, dots_block, rater_pages
 from calibration.web.desk.pace import pace_block
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
@@ -47,9 +49,9 @@ from calibration.web.weights.page import earlier_fits, fit_opening
 from core.background import send
 
 MOST_NAMED = 5
-FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FAILED_FROM = 0.5, 0.01, 0.2, 0.2
-"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, a
-fifth of the tasks done too fast, or an interval of the share of failed quality checks that lies above a fifth."""
+FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FEWEST_NAMED = 0.5, 0.01, 0.2, 10
+"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, or a
+fifth of at least 10 tasks done too fast; for failed quality checks see annotation/monitoring/checks.py."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,15 @@ class Figure:
 
     name: str
     words: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """A rater who needs attention, with the reason; `public_id` is '' where several raters have this name."""
+
+    rater: str
+    why: str
+    public_id: str
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class DeskFigures:
 
     figures: list[Figure]
     weights: str
-    named: list[tuple[str, str]]
+    named: list[Named]
     since: datetime | None
     outdated: bool
 
@@ -106,7 +117,11 @@ def desk_figures_of(study: Study) -> DeskFigures:
     complete = None not in (agreement, raters, latest_report(study, PACE.name, {}))
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    named = _named(report.habits) if isinstance(report, RatersReport) else []
+    pages = rater_pages(study) if isinstance(report, RatersReport) else {}
+    named = [
+        Named(rater, why, pages.get(rater, ""))
+        for rater, why in (_named(report.habits) if isinstance(report, RatersReport) else [])
+    ]
     return DeskFigures(figures, fit_opening(fit) if fit else "", named, since, outdated)
 
 
@@ -125,23 +140,23 @@ def _named(habits: Habits) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if not isinstance(habits.same_answers, Missing):
         for answers in habits.same_answers.raters:
-            if answers.tasks >= 10 and answers.flat_tasks >= FLAT_FROM * answers.tasks:
+            if answers.tasks >= FEWEST_NAMED and answers.flat_tasks >= FLAT_FROM * answers.tasks:
                 share = {"n": answers.flat_tasks, "m": answers.tasks}
                 words = _("gives every item the same answer in %(n)d of %(m)d tasks") % share
                 rows.append((answers.rater, words))
     if not isinstance(habits.sides, Missing):
         for sides in habits.sides.raters:
-            if sides.p < FIRST_SIDE_P:
+            if sides.n >= FEWEST_NAMED and sides.p < FIRST_SIDE_P:
                 percent = {"share": round(100 * sides.value)}
                 rows.append((sides.rater, _("prefers the side shown first in %(share)d %% of pairs") % percent))
     if not isinstance(habits.pace, Missing):
         for pace in habits.pace.raters:
-            if pace.fast >= FAST_FROM:
+            if pace.n >= FEWEST_NAMED and pace.fast >= FAST_FROM:
                 words = _("completes %(share)d %% of tasks in less than a quarter of the usual time")
                 rows.append((pace.rater, words % {"share": round(100 * pace.fast)}))
     if not isinstance(habits.controls, Missing):
         for checks in habits.controls.raters:
-            if checks.low > FAILED_FROM:
+            if fails_checks(checks.hits, checks.n):
                 percent = {"share": round(100 * checks.value)}
                 rows.append((checks.rater, _("fails %(share)d %% of quality checks") % percent))
     return rows[: MOST_NAMED * 2]
@@ -161,7 +176,18 @@ def desk_blocks(study: Study) -> list[Block]:
     if pace is not None and not found.counting:
         total = totals(category_rows(study, found.tally))
         blocks.append(pace_block(study, read_back(PACE.shape, pace.result), total, timezone.now()))
+    raters = _stored(study, RATERS, rater_settings())
+    if isinstance(raters, RatersReport):
+        blocks.append(dots_block(study, raters))
+    agreement = _stored(study, AGREEMENT, agreement_settings())
+    if isinstance(agreement, AgreementReport):
+        blocks.append(agreement_block(agreement))
     return [block for block in blocks if block is not None]
+
+
+def _stored(study: Study, kind: ReportKind[Any], settings: Settings) -> Any:
+    row = latest_report(study, kind.name, settings)
+    return None if row is None else read_back(kind.shape, row.result)
 
 
 @require_safe
@@ -184,6 +210,7 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "found": found,
         "blocks": blocks,
+        "can_lead": leads_workspace_of(cast(User, request.user), study),
         "path": reverse("calibration:desk_figures", args=[study]),
         **answer_notes(request, study),
     }
