@@ -40,8 +40,8 @@ def dots_block(study: Study, report: RatersReport) -> Block | None:
     if len(rows) < 2:
         return None
     links = [reverse("annotation:rater", args=[study, pages[row.rater]]) for row in rows]
-    speed = gettext("Median seconds per 100 words of the responses shown")
-    agreement = gettext("Share of answers within one standard deviation of all raters' mean")
+    speed = gettext("Median s per 100 words")
+    agreement = gettext("Share of answers within one sigma")
     figure = scatter(
         [
             Point(paces[row.rater].median, row.value, f"{row.rater} (n {row.n})", kind_name(row.kind), link)
@@ -88,7 +88,7 @@ def agreement_block(report: AgreementReport) -> Block:
     figure = interval_bars(
         [Bar(name, value, low, high, note=f"n {n}") for name, n, value, low, high in rows],
         title=title,
-        x_title=gettext("Share of other raters' most frequent answers that are met"),
+        x_title=gettext("Agreement with most other raters"),
         rule=report.loo,
         rule_label=gettext("human ceiling"),
     )
