@@ -1,7 +1,16 @@
 from django.urls import path
 
 from annotation.recruitment import other_browsers
-from annotation.web.monitoring import attention, dashboard, exclusions, rater as rater_pages, tasks as task_pages
+from annotation.web.monitoring import (
+    attention,
+    closing,
+    dashboard,
+    exclusions,
+    messages,
+    payment,
+    rater as rater_pages,
+    tasks as task_pages,
+)
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
@@ -58,6 +67,9 @@ urlpatterns = [
     path("<study:slug>/launch/", study_pages.launch, name="launch"),
     path("<study:slug>/launching/", study_pages.launching, name="launching"),
     path("<study:slug>/status/", study_pages.change_status, name="change_status"),
+    path("<study:slug>/close/", closing.close_study, name="close_study"),
+    path("<study:slug>/raters/<str:rater_id>/message/", messages.message_rater, name="message_rater"),
+    path("<study:slug>/done/message/", messages.confirm_message, name="confirm_message"),
     path("<study:slug>/guideline/edit/", study_pages.edit_guideline, name="edit_guideline"),
     path("<study:slug>/questions/", rubric_pages.write_rubric, name="write_rubric"),
     path("<study:slug>/known/", known_answers.known_answers, name="known_answers"),
@@ -71,6 +83,9 @@ urlpatterns = [
     path("<study:slug>/raters/<str:rater_id>/take-back/", rater_pages.take_back, name="take_back"),
     path("<study:slug>/raters/<str:rater_id>/exclusion/", exclusions.exclusion_page, name="exclusion"),
     path("<study:slug>/raters/<str:rater_id>/exclusion/lift/", exclusions.lift_exclusion, name="lift_exclusion"),
+    path("<study:slug>/payment/", payment.payment, name="payment"),
+    path("<study:slug>/payment/<int:cohort_id>/", payment.change_cohort_pay, name="change_pay"),
+    path("<study:slug>/payment/<int:cohort_id>/approvals.csv", payment.approvals, name="approvals"),
     path("<study:slug>/attention/", attention.attention, name="attention"),
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),

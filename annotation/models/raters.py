@@ -10,12 +10,19 @@ from core.db.public_ids import new_public_id
 
 
 class Cohort(models.Model):
-    """Raters who join in the same way. `joins_per_hour` limits joins from one network address; null means no limit."""
+    """Raters who join in the same way. `joins_per_hour` limits joins from one network address; null means no limit.
+
+    `pay` is the cohort's own, for an hour of work or for a task; null where the study's hourly pay holds.
+    """
 
     class Kind(models.TextChoices):
         ONSITE = "onsite", _("Onsite")
         CROWD = "crowd", _("Crowd")
         PUBLIC = "public", _("Public")
+
+    class PayPer(models.TextChoices):
+        HOUR = "hour", _("per hour")
+        TASK = "task", _("per task")
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="cohorts")
     name = models.CharField(max_length=100)
@@ -27,6 +34,9 @@ class Cohort(models.Model):
     codes = models.JSONField(default=dict, blank=True)
     platform_workspace = models.CharField(max_length=64, blank=True, default="")
     joins_per_hour = models.PositiveIntegerField(null=True, blank=True)
+    pay = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
+    pay_per = models.CharField(max_length=4, choices=PayPer.choices, blank=True, default="")
+    pay_currency = models.CharField(max_length=8, blank=True, default="")
 
     class Meta:
         ordering = ["study", "name"]
@@ -131,7 +141,8 @@ class Standing(models.Model):
     """A rater's status: progress in joining, and whether they may continue to rate.
 
     `stops_at` is the rater's last task before a pause caused by failed checks; the delay hides which task caused it.
-    `fast_in_a_row` counts the latest consecutive answers that were faster than their texts can be read.
+    `fast_in_a_row` counts the latest consecutive answers that were faster than their texts can be read. `note` is a lead's
+    message, which the rater's pages show until the rater has confirmed it; then it is ''.
     """
 
     class State(models.TextChoices):
@@ -154,6 +165,8 @@ class Standing(models.Model):
     stops_at = models.PositiveIntegerField(null=True, blank=True)
     fast_in_a_row = models.PositiveIntegerField(default=0)
     told_fast_at = models.DateTimeField(null=True, blank=True)
+    note = models.TextField(blank=True, default="")
+    noted_at = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

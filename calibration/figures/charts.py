@@ -54,10 +54,13 @@ class Bar:
 
 @dataclass(frozen=True)
 class Point:
+    """A place in a scatter plot; `link` is the address that it opens on a page, which files of the figure leave out."""
+
     x: float
     y: float
     label: str = ""
     group: str = ""
+    link: str = ""
 
 
 def interval_bars(
@@ -198,7 +201,8 @@ def scatter(
         parts.append(line(0.11, bottom, 0.985, float(top), dashes="4 3", opacity=0.6))
     for point in points:
         said = f"{point.label} ({number(point.x)}, {number(point.y)})".strip()
-        parts.append(marker(x_scale(point.x), y_scale(point.y), series=groups.index(point.group), label=said))
+        mark = marker(x_scale(point.x), y_scale(point.y), series=groups.index(point.group), label=said)
+        parts.append(element("a", mark, href=point.link) if point.link else mark)
     if len(points) <= MAX_LABELLED_POINTS:
         parts.append(_point_labels([(x_scale(p.x), y_scale(p.y), p.label) for p in points]))
     said = "; ".join(f"{p.label} {number(p.x)}, {number(p.y)}".strip() for p in points[:60])

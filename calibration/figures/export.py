@@ -9,6 +9,8 @@ MARGIN = 20
 INK = "#1f2328"
 FACES = "Inter, 'Noto Sans', 'Noto Sans CJK SC', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 PNG_SCALE = 2.0
+LINK = re.compile(r"<a href=\"[^\"]*\">|</a>")
+"""Links of a page, which lead nowhere in a file."""
 
 
 def standalone_svg(figure: str) -> str:
@@ -16,6 +18,7 @@ def standalone_svg(figure: str) -> str:
 
     Raises ValueError where the text is not a figure of calibration.drawing.
     """
+    figure = LINK.sub("", figure)
     found = re.match(r'<svg\b[^>]*\bheight="(\d+(?:\.\d+)?)"[^>]*>', figure)
     if found is None:
         raise ValueError("This is not a figure.")

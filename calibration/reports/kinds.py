@@ -9,6 +9,7 @@ from calibration.reports import (
     raters as rater_reports,
     weights as weight_reports,
 )
+from calibration.reports.progress import pace as pace_reports
 from calibration.reports.registry import report_kind
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "agreement_reports",
     "criterion_matches",
     "judge_reports",
+    "pace_reports",
     "ranking_reports",
     "rater_reports",
     "report_kind",

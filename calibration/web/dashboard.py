@@ -7,18 +7,21 @@ more often than `calibration.report_store.refreshes` allows.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Study
-from annotation.monitoring.progress import tally_of
+from annotation.monitoring.checks import fails_checks
+from annotation.monitoring.progress import category_rows, tally_of, totals
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
 from calibration.report_store.refreshes import refresh
@@ -26,20 +29,25 @@ from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
+from calibration.reports.progress.pace import PACE
 from calibration.reports.rater_behaviour import Habits
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import report_of
+from calibration.reports.registry import ReportKind, Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
+from calibration.web.blocks import Block, ResultPage
+from calibration.web.desk.dots import agreement_block, dots_block, rater_pages
+from calibration.web.desk.pace import pace_block
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
+from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening
 
 MOST_NAMED = 5
-FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FAILED_FROM = 0.5, 0.01, 0.2, 0.2
-"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, a
-fifth of the tasks done too fast, or an interval of the share of failed quality checks that lies above a fifth."""
+FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FEWEST_NAMED = 0.5, 0.01, 0.2, 10
+"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, or a
+fifth of at least 10 tasks done too fast; for failed quality checks see annotation/monitoring/checks.py."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,15 @@ class Figure:
 
     name: str
     words: str
+
+
+@dataclass(frozen=True)
+class Named:
+    """A rater who needs attention, with the reason; `public_id` is '' where several raters have this name."""
+
+    rater: str
+    why: str
+    public_id: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class DeskFigures:
 
     figures: list[Figure]
     weights: str
-    named: list[tuple[str, str]]
+    named: list[Named]
     since: datetime | None
     outdated: bool
 
@@ -72,6 +89,7 @@ def refresh_small(study: Study) -> None:
         return
     if scores <= SLOW_SCORES:
         agreement_report(study)
+        report_of(study, PACE, {})
     if scores <= RATERS.slow_from:
         report_of(study, RATERS, rater_settings())
 
@@ -92,10 +110,14 @@ def desk_figures_of(study: Study) -> DeskFigures:
     stored = [one.created_at for one in (agreement, raters) if one is not None]
     since = min(stored) if stored else None
     last = _last_answer(study)
-    complete = agreement is not None and raters is not None
+    complete = None not in (agreement, raters, latest_report(study, PACE.name, {}))
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    named = _named(report.habits) if isinstance(report, RatersReport) else []
+    pages = rater_pages(study) if isinstance(report, RatersReport) else {}
+    named = [
+        Named(rater, why, pages.get(rater, ""))
+        for rater, why in (_named(report.habits) if isinstance(report, RatersReport) else [])
+    ]
     return DeskFigures(figures, fit_opening(fit) if fit else "", named, since, outdated)
 
 
@@ -110,23 +132,23 @@ def _named(habits: Habits) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if not isinstance(habits.same_answers, Missing):
         for answers in habits.same_answers.raters:
-            if answers.tasks >= 10 and answers.flat_tasks >= FLAT_FROM * answers.tasks:
+            if answers.tasks >= FEWEST_NAMED and answers.flat_tasks >= FLAT_FROM * answers.tasks:
                 share = {"n": answers.flat_tasks, "m": answers.tasks}
                 words = _("gives every item the same answer in %(n)d of %(m)d tasks") % share
                 rows.append((answers.rater, words))
     if not isinstance(habits.sides, Missing):
         for sides in habits.sides.raters:
-            if sides.p < FIRST_SIDE_P:
+            if sides.n >= FEWEST_NAMED and sides.p < FIRST_SIDE_P:
                 percent = {"share": round(100 * sides.value)}
                 rows.append((sides.rater, _("prefers the side shown first in %(share)d %% of pairs") % percent))
     if not isinstance(habits.pace, Missing):
         for pace in habits.pace.raters:
-            if pace.fast >= FAST_FROM:
+            if pace.n >= FEWEST_NAMED and pace.fast >= FAST_FROM:
                 words = _("completes %(share)d %% of tasks in less than a quarter of the usual time")
                 rows.append((pace.rater, words % {"share": round(100 * pace.fast)}))
     if not isinstance(habits.controls, Missing):
         for checks in habits.controls.raters:
-            if checks.low > FAILED_FROM:
+            if fails_checks(checks.hits, checks.n):
                 percent = {"share": round(100 * checks.value)}
                 rows.append((checks.rater, _("fails %(share)d %% of quality checks") % percent))
     return rows[: MOST_NAMED * 2]
@@ -134,20 +156,53 @@ def _named(habits: Habits) -> list[tuple[str, str]]:
 
 def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless it does or they rest."""
-    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings())):
+    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {})):
         refresh(study, kind, settings, BUILD, kind, settings)
+
+
+def desk_blocks(study: Study) -> list[Block]:
+    """Draw the dashboard's figures from stored reports; the numbers in all are those that the dashboard counts."""
+    blocks: list[Block | None] = []
+    pace = latest_report(study, PACE.name, {})
+    if pace is not None:
+        total = totals(category_rows(study, tally_of(study)))
+        blocks.append(pace_block(study, read_back(PACE.shape, pace.result), total, timezone.now()))
+    raters = _stored(study, RATERS, rater_settings())
+    if isinstance(raters, RatersReport):
+        blocks.append(dots_block(study, raters))
+    agreement = _stored(study, AGREEMENT, agreement_settings())
+    if isinstance(agreement, AgreementReport):
+        blocks.append(agreement_block(agreement))
+    return [block for block in blocks if block is not None]
+
+
+def _stored(study: Study, kind: ReportKind[Any], settings: Settings) -> Any:
+    row = latest_report(study, kind.name, settings)
+    return None if row is None else read_back(kind.shape, row.result)
 
 
 @require_safe
 @results_page
 @never_cache
 def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show agreement, accuracy and consistency as last computed, and the raters who need attention."""
+    """Show agreement, accuracy and consistency as last computed, the pace, and the raters who need attention.
+
+    ?file= is a figure or its table as a file.
+    """
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     found = desk_figures_of(study)
     if found.outdated:
         ask_again(study)
-    return render(
-        request, "calibration/_desk_figures.html", {"study": study, "found": found, **answer_notes(request, study)}
-    )
+    blocks = desk_blocks(study)
+    if "file" in request.GET:
+        return file_of(ResultPage(study.name, "", blocks, []), request.GET["file"], study.slug)
+    context = {
+        "study": study,
+        "found": found,
+        "blocks": blocks,
+        "can_lead": leads_workspace_of(cast(User, request.user), study),
+        "path": reverse("calibration:desk_figures", args=[study]),
+        **answer_notes(request, study),
+    }
+    return render(request, "calibration/_desk_figures.html", context)

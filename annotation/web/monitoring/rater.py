@@ -17,6 +17,7 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.assignment.haste import TOO_FAST, is_unread, pace_limit, words_shown
 from annotation.assignment.rater_status import cause_words
 from annotation.models import Assignment, CheckOutcome, Criterion, Flag, LateChange, Rater, Score, Study, Task
+from annotation.monitoring.checks import fails_checks
 from annotation.monitoring.exclusion import standing_exclusion
 from annotation.monitoring.progress import ANSWERED
 from annotation.policies.policies import CONTROL, GOLD
@@ -171,6 +172,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         "counts": counts,
         "exclusion": standing_exclusion(rater),
         "checks": checks,
+        "failing": fails_checks(checks["failed"], checks["all"]),
         "habits": habits_of(rater, study),
         "latest": latest,
         "notes": Flag.objects.filter(rater=rater, task__study=study).select_related("task")[:20],

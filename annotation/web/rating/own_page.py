@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from annotation.assignment.leases import GIVEN
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, next_seat_for, seat_wait
+from annotation.assignment.rater_notes import note_for
 from annotation.assignment.rater_progress import progress_of
 from annotation.assignment.rater_status import APPEAL, late_note, stop_when_due, why_stopped
 from annotation.models import Assignment, Flag, LateChange, Rater, Study
@@ -58,6 +59,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "quota": Policies.of(study).quota,
         "waits": waits,
         "uncounted": late_note(rater, study) if rater else "",
+        "lead_note": note_for(rater) if rater else ("", ""),
         "more": more,
         "answered": _latest_answers(rater, study) if rater else [],
         "minutes": round(worked_seconds(rater) / 60) if rater else 0,

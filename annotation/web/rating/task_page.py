@@ -13,6 +13,7 @@ from django_htmx.http import push_url
 
 from annotation.answers.recording import drafts_of, late_scores
 from annotation.assignment.next_task import assignment_of_user, to_show
+from annotation.assignment.rater_notes import note_for
 from annotation.assignment.rater_progress import Progress
 from annotation.assignment.rater_status import late_note
 from annotation.assignment.slots import needs_no_seat
@@ -106,6 +107,7 @@ def screen_context(
         "recorded": assignment.status != Assignment.Status.OPEN,
         "late": _is_late(assignment),
         "uncounted": late_note(assignment.rater, study) if assignment.pk else "",
+        "lead_note": note_for(assignment.rater) if assignment.pk else ("", ""),
         "draft": draft,
         "previous": previous,
     }
@@ -175,7 +177,8 @@ def screen_page(
         context = screen_context(assignment, screen, form, progress=progress, draft=draft, previous=previous)
         return render(request, "annotation/rate.html", context, status=status)
     plain = assignment.status == Assignment.Status.OPEN and not _is_late(assignment)
-    if form is None and plain and not late_note(assignment.rater, assignment.task.study):
+    told = late_note(assignment.rater, assignment.task.study) or note_for(assignment.rater)[0]
+    if form is None and plain and not told:
         page = fresh_task(request, assignment, screen, progress=progress, previous=previous)
         response = HttpResponse(page)
     else:

@@ -151,8 +151,10 @@ def _launched(request: HttpRequest, study: Study) -> HttpResponse:
 @results_page
 @require_POST
 def change_status(request: HttpRequest, slug: str) -> HttpResponse:
-    """Open, pause or close a launched study."""
+    """Open or pause a launched study; closing it is asked for on a page of its own."""
     study = study_led_by(_user(request), slug)
+    if request.POST.get("status") == Study.Status.CLOSED:
+        return redirect("annotation:close_study", study)
     try:
         set_status(study, str(request.POST.get("status", "")), by=_user(request))
     except StudyRefused as problem:

@@ -343,7 +343,7 @@ def test_figures_of_a_large_study_come_from_a_worker(as_lead, study, monkeypatch
         html = markup(as_lead.get(address, headers=HTMX))
         as_lead.get(address, headers=HTMX)
     assert "The figures are being computed" in html
-    assert len(sent) == 2
+    assert len(sent) == 3
 
 
 def test_a_large_study_without_new_answers_is_not_measured_again(study, django_capture_on_commit_callbacks):

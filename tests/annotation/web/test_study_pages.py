@@ -207,10 +207,17 @@ def test_launching_at_once_and_by_a_worker(as_lead, study, monkeypatch, django_c
 
 def test_opening_pausing_and_closing(as_lead, study):
     as_lead.post(to("launch", study))
-    for status in ("paused", "open", "closed"):
+    for status in ("paused", "open"):
         as_lead.post(to("change_status", study), {"status": status})
         study.refresh_from_db()
         assert study.status == status
+    asked = as_lead.post(to("change_status", study), {"status": "closed"})
+    assert asked["Location"] == to("close_study", study)
+    study.refresh_from_db()
+    assert study.status == "open"
+    as_lead.post(to("close_study", study), {"confirmed": "yes"})
+    study.refresh_from_db()
+    assert study.status == "closed"
     as_lead.post(to("change_status", study), {"status": "draft"})
     study.refresh_from_db()
     assert study.status == "closed"
