@@ -5,7 +5,7 @@ from annotation.web.monitoring import attention, dashboard, exclusions, rater as
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming
+from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming, setup
 from annotation.web.uploads import pages as upload_pages
 
 app_name = "annotation"
@@ -53,10 +53,10 @@ urlpatterns = [
     path("<study:slug>/live/progress/", dashboard.live_progress, name="live_progress"),
     path("<study:slug>/live/raters/", dashboard.live_raters, name="live_raters"),
     path("<study:slug>/live/attention/", dashboard.live_attention, name="live_attention"),
-    path("<study:slug>/setup/", study_pages.setup, name="setup"),
+    path("<study:slug>/setup/", setup.setup, name="setup"),
     path("<study:slug>/preview/", previews.preview, name="preview"),
-    path("<study:slug>/launch/", study_pages.launch, name="launch"),
-    path("<study:slug>/launching/", study_pages.launching, name="launching"),
+    path("<study:slug>/launch/", setup.launch, name="launch"),
+    path("<study:slug>/launching/", setup.launching, name="launching"),
     path("<study:slug>/status/", study_pages.change_status, name="change_status"),
     path("<study:slug>/guideline/edit/", study_pages.edit_guideline, name="edit_guideline"),
     path("<study:slug>/questions/", rubric_pages.write_rubric, name="write_rubric"),

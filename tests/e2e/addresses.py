@@ -117,6 +117,7 @@ NOT_PAGES = {
 QUERIES = {
     "judging:new_judge": ("", "?method=checklist", "?method=pair_of_five"),
     "annotation:attention": ("", "?settled=1"),
+    "annotation:setup": ("", "?step=questions", "?step=checks", "?step=texts", "?step=review"),
     "generation:curation": ("", "?shortest=1&longest=0&most_turns=0&difficulty=0&similarity=0.5&tag=curated&show=stay"),
     "judging:verdicts": ("", "?show=unusable", "?show=lowest", "?show=farthest", "?show=canaries"),
 }
