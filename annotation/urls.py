@@ -5,7 +5,16 @@ from annotation.web.monitoring import attention, dashboard, exclusions, rater as
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming, setup
+from annotation.web.study import (
+    deletion,
+    imports,
+    keeping,
+    known_answers,
+    pages as study_pages,
+    previews,
+    self_naming,
+    setup,
+)
 from annotation.web.uploads import pages as upload_pages
 
 app_name = "annotation"
@@ -75,6 +84,8 @@ urlpatterns = [
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path("<study:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
+    path("<study:slug>/duplicate/", keeping.duplicate, name="duplicate_study"),
+    path("<study:slug>/archive/", keeping.archive, name="archive_study"),
     path("<study:slug>/delete/", deletion.delete_study, name="delete_study"),
     path("workspaces/<slug:slug>/delete/", deletion.delete_workspace, name="delete_workspace"),
     path("<study:slug>/history/", study_pages.history, name="history"),

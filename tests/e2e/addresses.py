@@ -50,6 +50,7 @@ NOT_PAGES = {
         "accounts:sign_out",
         "accounts:withdraw_invitation",
         "annotation:answer_browser",
+        "annotation:archive_study",
         "annotation:appeal",
         "annotation:change_cohort",
         "annotation:change_minimum",
@@ -57,6 +58,7 @@ NOT_PAGES = {
         "annotation:change_self_naming",
         "annotation:change_status",
         "annotation:correct_time",
+        "annotation:duplicate_study",
         "annotation:hold",
         "annotation:keep_alive",
         "annotation:launch",
@@ -117,6 +119,7 @@ NOT_PAGES = {
 QUERIES = {
     "judging:new_judge": ("", "?method=checklist", "?method=pair_of_five"),
     "annotation:attention": ("", "?settled=1"),
+    "annotation:studies": ("", "?archived=1"),
     "annotation:setup": ("", "?step=questions", "?step=checks", "?step=texts", "?step=review"),
     "generation:curation": ("", "?shortest=1&longest=0&most_turns=0&difficulty=0&similarity=0.5&tag=curated&show=stay"),
     "judging:verdicts": ("", "?show=unusable", "?show=lowest", "?show=farthest", "?show=canaries"),
