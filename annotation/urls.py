@@ -14,7 +14,16 @@ from annotation.web.monitoring import (
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining
 from annotation.web.rubric import pages as rubric_pages
-from annotation.web.study import deletion, imports, known_answers, pages as study_pages, previews, self_naming
+from annotation.web.study import (
+    deletion,
+    imports,
+    keeping,
+    known_answers,
+    pages as study_pages,
+    previews,
+    self_naming,
+    setup,
+)
 from annotation.web.uploads import pages as upload_pages
 
 app_name = "annotation"
@@ -62,10 +71,10 @@ urlpatterns = [
     path("<study:slug>/live/progress/", dashboard.live_progress, name="live_progress"),
     path("<study:slug>/live/raters/", dashboard.live_raters, name="live_raters"),
     path("<study:slug>/live/attention/", dashboard.live_attention, name="live_attention"),
-    path("<study:slug>/setup/", study_pages.setup, name="setup"),
+    path("<study:slug>/setup/", setup.setup, name="setup"),
     path("<study:slug>/preview/", previews.preview, name="preview"),
-    path("<study:slug>/launch/", study_pages.launch, name="launch"),
-    path("<study:slug>/launching/", study_pages.launching, name="launching"),
+    path("<study:slug>/launch/", setup.launch, name="launch"),
+    path("<study:slug>/launching/", setup.launching, name="launching"),
     path("<study:slug>/status/", study_pages.change_status, name="change_status"),
     path("<study:slug>/close/", closing.close_study, name="close_study"),
     path("<study:slug>/raters/<str:rater_id>/message/", messages.message_rater, name="message_rater"),
@@ -90,6 +99,8 @@ urlpatterns = [
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path("<study:slug>/self-naming/change/", self_naming.change_self_naming, name="change_self_naming"),
+    path("<study:slug>/duplicate/", keeping.duplicate, name="duplicate_study"),
+    path("<study:slug>/archive/", keeping.archive, name="archive_study"),
     path("<study:slug>/delete/", deletion.delete_study, name="delete_study"),
     path("workspaces/<slug:slug>/delete/", deletion.delete_workspace, name="delete_workspace"),
     path("<study:slug>/imports/", imports.study_imports, name="study_imports"),

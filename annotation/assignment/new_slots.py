@@ -31,8 +31,10 @@ def _draw_keys(random: Random, order: str, overlap: int) -> Iterator[int]:
                 yield random.getrandbits(62)
 
 
-def make_seats(study: Study, *, among: Collection[int] | None = None) -> int:
-    """Create the slots that the study's tasks, or those with these ids, still lack, as free rows; return their number.
+def make_seats(study: Study, *, among: Collection[int] | None = None, keys: Collection[str] | None = None) -> int:
+    """Create the slots that the study's tasks, or those with these ids or keys, still lack, as free rows.
+
+    Returns their number.
 
     Dropped tasks (policy "dropped", their keys) get none. Keys come from the study's seed and each task's id, so that
     adding tasks never changes earlier draws.
@@ -46,11 +48,13 @@ def make_seats(study: Study, *, among: Collection[int] | None = None) -> int:
         tasks = tasks.exclude(key__in=policies.dropped)
         if among is not None:
             tasks = tasks.filter(pk__in=among)
-        for task_id in tasks.order_by("pk").values_list("pk", flat=True):
-            keys = _draw_keys(Random(f"{study.seed}:{task_id}"), policies.order, policies.overlap)
+        for task_id, name in tasks.order_by("pk").values_list("pk", "key"):
+            if keys is not None and name not in keys:
+                continue
+            drawn = _draw_keys(Random(f"{study.seed}:{task_id}"), policies.order, policies.overlap)
             batch.extend(
                 Seat(study=study, task_id=task_id, place=place, draw_key=key)
-                for place, key in enumerate(keys)
+                for place, key in enumerate(drawn)
                 if (task_id, place) not in present
             )
             if len(batch) >= 5000:

@@ -45,6 +45,7 @@ class Study(models.Model):
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     source = models.CharField(max_length=300, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name_plural = "studies"

@@ -229,7 +229,7 @@ def rater_in(study: Study, user: User) -> Rater:
 def participations(user: User) -> list[Participation]:
     """Return the user's open studies, those with work in progress first; two queries, however many there are."""
     seats = Seat.objects.filter(study=OuterRef("pk"))
-    open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN)
+    open_studies = Study.objects.filter(may_rate(user), Exists(seats), status=Study.Status.OPEN, archived_at=None)
     studies = list(open_studies.select_related("workspace").order_by("-created_at"))
     status = Assignment.Status
     own = {

@@ -18,6 +18,11 @@ def studies_read_by(user: User) -> QuerySet[Study]:
     return Study.objects.filter(workspace__in=workspaces_read_by(user)).select_related("benchmark", "workspace")
 
 
+def studies_listed(user: User) -> QuerySet[Study]:
+    """The studies that lists and the home page show to a user: those that are not archived."""
+    return studies_read_by(user).filter(archived_at=None)
+
+
 def study_read_by(user: User, slug: str, *, message: str = "") -> Study:
     """The study with this full slug whose results the user may see; otherwise 404."""
     found = of_full_slug(studies_read_by(user), slug).select_related("guideline", "rubric")

@@ -33,6 +33,9 @@ class EventLine:
 def verb_words() -> dict[str, str]:
     return {
         "create_study": _("created the study"),
+        "duplicate_study": _("made it as a copy of another study"),
+        "archive_study": _("archived the study"),
+        "restore_study": _("took the study out of the archive"),
         "change_study": _("changed the study"),
         "change_guideline": _("changed the guideline"),
         "change_rubric": _("changed the questions"),

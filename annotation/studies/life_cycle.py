@@ -201,7 +201,8 @@ def prepare_and_open(study: Study) -> None:
         missing = (Policies.of(study).controls or 0) - check_tasks(study, "control").count()
         if missing > 0:
             make_controls(study, missing)
-        make_seats(study)
+        # A draft may still have a task that is no longer chosen, such as one that a judge has answered.
+        make_seats(study, keys={one.key for one in planned_tasks(study).tasks})
     except (BadPolicy, StudyRefused) as problem:
         _end_launch(study, refused=str(problem))
         return

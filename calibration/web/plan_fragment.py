@@ -1,7 +1,7 @@
 """The plan of a draft study on its setup page: expected precision, hours and cost."""
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import cast
 
 from django.http import HttpRequest, HttpResponse
@@ -12,9 +12,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
+from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.new_slots import overlap_of
 from annotation.models import Study
-from annotation.policies.policies import BadPolicy, Policies
+from annotation.policies.policies import CONTROL, GOLD, BadPolicy, Policies
 from annotation.policies.quality_checks import plan_of
 from annotation.studies.access import study_read_by
 from annotation.studies.selection import StudySize, size_of
@@ -46,7 +47,8 @@ class StudyPlan:
     """The figures of the fragment; `widths` is empty if no interval can be predicted.
 
     `expected` is the number of raters that the lead entered if it is below the overlap, so that the plan assumes
-    `raters` instead; otherwise 0. `short` is the number of ratings that the quota leaves unfilled.
+    `raters` instead; otherwise 0. `short` is the number of ratings that the quota leaves unfilled. `checks` is about
+    how many further tasks raters get: repeated tasks, marked gold items and attention checks that are or will be created.
     """
 
     size: StudySize
@@ -59,9 +61,34 @@ class StudyPlan:
     expected: int
     widths: list[Width]
 
+    pay: Decimal
+    checks: int
+
     @property
     def minutes_a_task(self) -> float:
         return self.plan.seconds / 60
+
+    @property
+    def ratings(self) -> int:
+        """Exactly the assignment slots that a launch creates."""
+        return self.size.tasks * self.overlap
+
+    @property
+    def hours(self) -> float:
+        return (self.ratings + self.checks) * self.plan.seconds / 3600
+
+    @property
+    def hours_per_rater(self) -> float:
+        return self.hours / self.raters
+
+    @property
+    def each(self) -> int:
+        """The most ratings that any rater gives, with checks."""
+        return -(-(self.ratings + self.checks) // self.raters)
+
+    @property
+    def cost(self) -> Decimal:
+        return (Decimal(str(self.hours)) * self.pay).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bool]:
@@ -98,6 +125,21 @@ def plan_of_study(study: Study) -> StudyPlan | None:
         short,
         expected if expected < raters and not guessed else 0,
         _widths(study, plan),
+        policies.expected.hourly_pay or Decimal(0),
+        _checks_among(study, size.tasks * overlap, raters),
+    )
+
+
+def _checks_among(study: Study, ratings: int, raters: int) -> int:
+    """The expected number of quality checks beside these ratings, at the study's rates; a rater meets each check once."""
+    rates = dict(plan_of(study).rates)
+    marked = {GOLD: check_tasks(study, GOLD).count(), CONTROL: check_tasks(study, CONTROL).count()}
+    marked[CONTROL] = max(marked[CONTROL], Policies.of(study).controls or 0)
+    present = {kind: share for kind, share in rates.items() if kind not in marked or marked[kind]}
+    handed = ratings / (1 - float(sum(present.values()))) if sum(present.values()) < 1 else float(ratings)
+    return sum(
+        min(round(handed * float(share)), marked[kind] * raters) if kind in marked else round(handed * float(share))
+        for kind, share in present.items()
     )
 
 

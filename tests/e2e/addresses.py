@@ -50,6 +50,7 @@ NOT_PAGES = {
         "accounts:sign_out",
         "accounts:withdraw_invitation",
         "annotation:answer_browser",
+        "annotation:archive_study",
         "annotation:appeal",
         "annotation:change_cohort",
         "annotation:change_minimum",
@@ -59,6 +60,7 @@ NOT_PAGES = {
         "annotation:change_status",
         "annotation:confirm_message",
         "annotation:correct_time",
+        "annotation:duplicate_study",
         "annotation:hold",
         "annotation:keep_alive",
         "annotation:launch",
@@ -123,6 +125,8 @@ NOT_PAGES = {
 QUERIES = {
     "judging:new_judge": ("", "?method=checklist", "?method=pair_of_five"),
     "annotation:attention": ("", "?settled=1"),
+    "annotation:studies": ("", "?archived=1"),
+    "annotation:setup": ("", "?step=questions", "?step=checks", "?step=texts", "?step=review"),
     "generation:curation": ("", "?shortest=1&longest=0&most_turns=0&difficulty=0&similarity=0.5&tag=curated&show=stay"),
     "judging:verdicts": ("", "?show=unusable", "?show=lowest", "?show=farthest", "?show=canaries"),
 }

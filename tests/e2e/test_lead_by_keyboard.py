@@ -123,8 +123,13 @@ def invite(page):
 def launch(page):
     press_on(page, "a[href$='/by-keyboard/setup/']")
     page.wait_for_url("**/setup/")
-    page.wait_for_selector(".plan-figures dd")
+    press_on(page, "a[href='?step=checks']")
+    page.wait_for_selector("#id_overlap")
     write(page, "#id_overlap", "2")
+    press_on(page, "button[value=next]")
+    page.wait_for_url("**/setup/?step=texts")
+    press_on(page, ".setup-steps a[href='?step=review']")
+    page.wait_for_selector(".plan-figures dd")
     press_on(page, "button[value=launch]")
     page.wait_for_url("**/studies/by-keyboard/")
     assert Study.objects.get(slug="by-keyboard").status == "open"

@@ -30,7 +30,7 @@ from annotation.monitoring.progress import (
 )
 from annotation.monitoring.skipped_tasks import skipped_by_all
 from annotation.recruitment.participants import waiting_requests
-from annotation.studies.access import studies_read_by, study_read_by
+from annotation.studies.access import studies_listed, studies_read_by, study_read_by
 from annotation.studies.provenance import provenance_of
 
 RATERS_A_PAGE = 50
@@ -109,9 +109,16 @@ def _raters(study: Study, raters: list[RaterRow], number: str | None) -> dict[st
 @results_page
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
-    """List the studies whose results the user may see."""
+    """List the studies whose results the user may see; with ?archived=1 those that were archived."""
     user = cast(User, request.user)
-    context = {"rows": study_rows(studies_read_by(user)), "can_lead": workspaces_led_by(user).exists()}
+    archived = bool(request.GET.get("archived"))
+    in_archive = studies_read_by(user).filter(archived_at__isnull=False)
+    context = {
+        "rows": study_rows(in_archive if archived else studies_listed(user)),
+        "can_lead": workspaces_led_by(user).exists(),
+        "archived": archived,
+        "has_archive": archived or in_archive.exists(),
+    }
     return render(request, "annotation/studies.html", context)
 
 

@@ -1,19 +1,26 @@
 """Forms for the questions of a study's own rubric, one row per question."""
 
+import re
 from typing import Any
 
 from django import forms
 from django.utils.text import slugify
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from annotation.models import Criterion, Rubric, Study
 from annotation.rubrics.instruction_checks import YES_NO
-from annotation.rubrics.library import CRITERION_FIELDS
+from annotation.rubrics.library import CRITERION_FIELDS, scale_fields
 from annotation.rubrics.offered_scales import OFFERS, offer_of, scale_named
+from annotation.rubrics.question_table import MOST_LEVELS
+from annotation.rubrics.scales import number_text
 from annotation.rules.subtasks import UnreadableNumbers, kind_of, read_numbers, write_numbers
+from annotation.studies.selection import fitting_rubrics
 from annotation.web.study.texts import texts_of
+from core.messages.localized import localized
 
-AS_IT_IS = "as-it-is"
+AS_IT_IS, OWN, OWN_OVERALL = "as-it-is", "own", "own-overall"
+OWN_KINDS = (Study.Kind.CHECKLIST, Study.Kind.STARS)
+FEWEST_ROWS = 5
 MOST_QUESTIONS = 60
 EMPTY_ROWS = 3
 LONGEST_KEY = 60
@@ -23,6 +30,7 @@ class QuestionForm(forms.Form):
     """One question. Rows without text are ignored. `origin` is the key of the question that is edited."""
 
     origin = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
+    wanted_key = forms.CharField(required=False, max_length=LONGEST_KEY, widget=forms.HiddenInput)
     question_en = forms.CharField(
         required=False,
         max_length=500,
@@ -53,6 +61,10 @@ class QuestionForm(forms.Form):
         origin = known.get(str(self["origin"].value() or ""))
         if origin is not None and not offer_of(kind, origin):
             offered.insert(0, (AS_IT_IS, _("Keep the current scale")))
+        self.level_count = 0
+        if kind in OWN_KINDS:
+            offered += [(OWN, _("Own levels")), (OWN_OVERALL, _("Own levels, for an overall score"))]
+            self._add_levels()
         self.fields["scale"].choices = offered  # type: ignore[attr-defined]
         if kind == Study.Kind.CHECK:
             del self.fields["scale"], self.fields["may_not_apply"]
@@ -60,6 +72,69 @@ class QuestionForm(forms.Form):
             del self.fields["numbers"]
         if kind == Study.Kind.PAIR:
             del self.fields["may_not_apply"]
+
+    def _add_levels(self) -> None:
+        """Add the fields of the levels that are written, and some empty ones."""
+        pattern = re.compile(rf"{re.escape(self.prefix or '')}-level(\d{{1,2}})_(?:value|name)")
+        sent = [int(match[1]) for name in self.data if self.data[name] and (match := pattern.fullmatch(name))]
+        given = [int(name[5:-6]) for name in self.initial if name.startswith("level") and name.endswith("_value")]
+        self.level_count = min(
+            MOST_LEVELS, max(FEWEST_ROWS, *(n + 2 for n in (*sent, *given))) if sent or given else FEWEST_ROWS
+        )
+        for n in range(self.level_count):
+            self.fields[f"level{n}_value"] = forms.FloatField(
+                required=False, min_value=-1e6, max_value=1e6, label=_("Value of level %(n)s") % {"n": n + 1}
+            )
+            self.fields[f"level{n}_name"] = forms.CharField(
+                required=False, max_length=50, label=_("Name of level %(n)s") % {"n": n + 1}
+            )
+            self.fields[f"level{n}_meaning"] = forms.CharField(
+                required=False, max_length=500, label=_("Meaning of level %(n)s") % {"n": n + 1}
+            )
+
+    def level_rows(self) -> list[tuple[forms.BoundField, ...]]:
+        """The fields of the levels: value, name and meaning of each."""
+        return [
+            tuple(self[f"level{n}_{name}"] for name in ("value", "name", "meaning")) for n in range(self.level_count)
+        ]
+
+    def plain_fields(self) -> list[forms.BoundField]:
+        """The visible fields without those of levels."""
+        return [field for field in self.visible_fields() if not field.name.startswith("level")]
+
+    @property
+    def has_own_levels(self) -> bool:
+        return str(self["scale"].value() or "") in (OWN, OWN_OVERALL) if "scale" in self.fields else False
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if data.get("scale") in (OWN, OWN_OVERALL) and not self.errors:
+            levels = self.levels()
+            values = [level["value"] for level in levels]
+            if len(levels) < 2:
+                self.add_error("scale", _("Write at least two levels with a value and a name."))
+            elif len(set(values)) < len(values):
+                self.add_error("scale", _("Two levels have the same value."))
+        return data
+
+    def levels(self) -> list[dict[str, Any]]:
+        """The written levels as Criterion has them; texts in other languages of the edited question's levels stay."""
+        origin = self.known.get(str(self.cleaned_data.get("origin") or ""))
+        before = {float(one["value"]): one for one in origin.levels} if origin else {}
+        found = []
+        for n in range(self.level_count):
+            value, name = self.cleaned_data.get(f"level{n}_value"), self.cleaned_data.get(f"level{n}_name")
+            if value is None or not name:
+                continue
+            old = before.get(value, {})
+            label, description = dict(old.get("label") or {}), dict(old.get("description") or {})
+            meaning = self.cleaned_data.get(f"level{n}_meaning", "")
+            for texts, text in ((label, name), (description, meaning)):
+                if text != localized(texts):
+                    texts["zh-hans" if get_language() == "zh-hans" else "en"] = text
+            key = str(old.get("key") or number_text(value))
+            found.append({"key": key, "value": value, "label": label, "description": description})
+        return sorted(found, key=lambda level: level["value"])
 
     def clean_numbers(self) -> list[int]:
         try:
@@ -97,7 +172,8 @@ class RubricForm:
 
     def __init__(self, study: Study, data: Any = None, *, rows: int = 0) -> None:
         self.study = study
-        source = study.rubric
+        source = self._source(data)
+        self.source = source.pk if source else ""
         self.criteria = list(source.criteria.all()) if source else []
         self.known = {criterion.key: criterion for criterion in self.criteria}
         count = len(self.criteria) + (EMPTY_ROWS if self.criteria else EMPTY_ROWS + 2)
@@ -110,6 +186,15 @@ class RubricForm:
         self.parts = PartsForm(data, initial=initial) if study.kind == Study.Kind.CHECK else None
         self.problem = ""
 
+    def _source(self, data: Any) -> Rubric | None:
+        """The rubric whose questions are edited: the one that was copied, else the study's."""
+        copied = str(data.get("source", "")) if data is not None else ""
+        if copied.isdecimal() and copied.isascii() and len(copied) < 19:
+            found = fitting_rubrics(self.study).filter(pk=int(copied)).first()
+            if found is not None:
+                return found
+        return self.study.rubric
+
     def _row(self, number: int, data: Any) -> QuestionForm:
         initial: dict[str, Any] = {}
         if number < len(self.criteria):
@@ -121,6 +206,15 @@ class RubricForm:
                 "scale": offer_of(self.study.kind, one) or AS_IT_IS,
                 "may_not_apply": one.may_not_apply,
                 "numbers": write_numbers((one.subtasks or {}).get("numbers", ())),
+                **{
+                    f"level{place}_{name}": value
+                    for place, level in enumerate(one.levels)
+                    for name, value in (
+                        ("value", level["value"]),
+                        ("name", localized(level.get("label") or {})),
+                        ("meaning", localized(level.get("description") or {})),
+                    )
+                },
             }
         return QuestionForm(data, prefix=f"q{number}", initial=initial, kind=self.study.kind, known=self.known)
 
@@ -146,7 +240,11 @@ class RubricForm:
 
     def _fields(self, row: QuestionForm, position: int, taken: set[str]) -> dict[str, Any]:
         data, origin = row.cleaned_data, row.known.get(row.cleaned_data["origin"])
-        key = origin.key if origin else slugify(row.questions.get("en", ""))[:LONGEST_KEY].replace("-", "_")
+        key = (
+            origin.key
+            if origin
+            else data.get("wanted_key") or slugify(row.questions.get("en", ""))[:LONGEST_KEY].replace("-", "_")
+        )
         key = key or f"question{position + 1}"
         while key in taken:
             key = f"{key[:LONGEST_KEY]}_{position + 1}"
@@ -163,6 +261,9 @@ class RubricForm:
         if scale == AS_IT_IS and origin is not None:
             kept = ("role", "levels", "minimum", "maximum", "step", "anchors")
             return fields | {name: getattr(origin, name) for name in kept}
+        if scale in (OWN, OWN_OVERALL):
+            own = Criterion.Role.ITEM if scale == OWN else Criterion.Role.OVERALL
+            return fields | {"role": own.value, **scale_fields({"levels": row.levels()})}
         role = next(role for name, _title, role in OFFERS[Study.Kind(self.study.kind)] if name == scale)
         return fields | scale_named(scale) | {"role": role}
 

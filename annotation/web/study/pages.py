@@ -1,6 +1,6 @@
-"""Pages for creating and running a study: new study, setup, guideline, launch, state and history."""
+"""Pages for creating and running a study: new study, guideline, state and history."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -14,28 +14,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.models import Event, Membership, User
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.masking.scan import undecided
 from annotation.models import Cohort, Guideline, Rater, Study, Task
-from annotation.policies.policies import Policies
 from annotation.studies.access import study_led_by
+from annotation.studies.fitting import begin_with_rubric
 from annotation.studies.history import EventLine, event_lines
-from annotation.studies.life_cycle import (
-    StudyRefused,
-    create_study,
-    is_large,
-    log_event,
-    prepare_and_open,
-    request_launch,
-    save_study,
-    set_status,
-    settings_of,
-)
+from annotation.studies.life_cycle import StudyRefused, create_study, log_event, set_status
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
-from annotation.web.study.forms import StudyForm
 from annotation.web.study.new_study import NewStudyForm
 from annotation.web.study.texts import GuidelineForm
-from core.background import send_after_commit
 from core.messages.rendering import for_reader
 
 EVENTS_A_PAGE = 100
@@ -43,15 +30,6 @@ EVENTS_A_PAGE = 100
 
 def _user(request: HttpRequest) -> User:
     return cast(User, request.user)
-
-
-def launch_progress(study: Study) -> dict[str, Any]:
-    """Progress of a launch: tasks created and planned; {} if no launch is running."""
-    wanted = Policies.of(study).launching
-    if study.status != Study.Status.DRAFT or not wanted:
-        return {}
-    made = study.tasks.filter(gold__isnull=True).count()
-    return {"made": made, "wanted": wanted, "seats": made >= wanted}
 
 
 @results_page
@@ -73,79 +51,10 @@ def new_study(request: HttpRequest) -> HttpResponse:
         except StudyRefused as problem:
             form.add_error("name_en", for_reader(problem))
         else:
+            begin_with_rubric(study, by=user)
             return redirect("annotation:setup", study)
     status = 422 if request.method == "POST" else 200
     return render(request, "annotation/new_study.html", {"form": form}, status=status)
-
-
-@results_page
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def setup(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show and save a study's settings beside its plan. Settings on which ratings depend are fixed at launch."""
-    study = study_led_by(_user(request), slug)
-    before = settings_of(study)
-    form = StudyForm(study, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        form.apply()
-        save_study(study, by=_user(request), before=before)
-        if request.POST.get("do") == "launch":
-            return _launched(request, study)
-        if request.POST.get("do") == "preview":
-            return redirect("annotation:preview", study)
-        messages.success(request, _("Saved."))
-        return redirect("annotation:setup", study)
-    context = {
-        "study": study,
-        "provenance": provenance_of(study),
-        "can_lead": True,
-        "form": form,
-        "sections": list(form.sections()),
-        "launch": launch_progress(study),
-        "refused": for_reader(Policies.of(study).refused),
-        "naming": undecided(study),
-        "is_draft": study.status == Study.Status.DRAFT,
-    }
-    status = 422 if request.method == "POST" else 200
-    return render(request, "annotation/setup.html", context, status=status)
-
-
-@results_page
-@never_cache
-@require_safe
-def launching(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of the setup page that shows launch progress. When the launch is done, redirect to the dashboard."""
-    study = study_led_by(_user(request), slug)
-    progress = launch_progress(study)
-    if not progress:
-        return redirect("annotation:desk" if study.status != Study.Status.DRAFT else "annotation:setup", study)
-    return render(request, "annotation/setup.html#launching", {"study": study, "launch": progress})
-
-
-@results_page
-@require_POST
-def launch(request: HttpRequest, slug: str) -> HttpResponse:
-    """Create the study's tasks and slots and open it: at once if the study is small, otherwise in a worker."""
-    return _launched(request, study_led_by(_user(request), slug))
-
-
-def _launched(request: HttpRequest, study: Study) -> HttpResponse:
-    try:
-        if not Policies.of(study).launching:
-            request_launch(study, by=_user(request))
-    except StudyRefused as problem:
-        messages.error(request, for_reader(problem))
-        return redirect("annotation:setup", study)
-    if is_large(study):
-        send_after_commit("annotation.launch", study.pk)
-        return redirect("annotation:setup", study)
-    prepare_and_open(study)
-    if study.status == Study.Status.OPEN:
-        messages.success(
-            request, _("The study is open. Create a cohort to invite raters, or let members of the workspace rate.")
-        )
-        return redirect("annotation:desk", study)
-    return redirect("annotation:setup", study)
 
 
 @results_page

@@ -177,7 +177,7 @@ def test_a_checklist_is_written_by_pages_alone_and_a_study_uses_it(lead, raters,
     assert "substance · Item · 3 votes" in page
 
     setup = reverse("annotation:setup", args=[study])
-    assert f'<option value="{rubric.pk}">' in markup(lead.client.get(setup))
+    assert f'<option value="{rubric.pk}">' in markup(lead.client.get(setup, {"step": "questions"}))
     settings = {"name_en": "Essays", "rubric": rubric.pk, "overlap": "1", "order": "spread", "hints": "hidden"}
     answer = lead.client.post(setup, {**settings, "do": "launch"})
     assert answer.status_code == 302, answer.content.decode()[:3000]

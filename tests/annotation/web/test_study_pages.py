@@ -151,7 +151,7 @@ def test_the_set_up_keeps_every_choice(as_lead, study):
         "selection": {"models": [model.pk], "samples": "first"},
     }
     assert {key: study.policies.get(key) for key in wanted} == wanted
-    html = markup(as_lead.get(to("setup", study)))
+    html = "".join(markup(as_lead.get(to("setup", study), {"step": step})) for step in ("checks", "texts"))
     assert "I agree." in html
     refused = as_lead.post(to("setup", study), sent | {"pace_words": "250"})
     assert list(refused.context["form"].errors) == ["pace_words"]
@@ -185,7 +185,9 @@ def test_a_launched_study_keeps_what_its_answers_rest_on(as_lead, study):
     study.refresh_from_db()
     assert (study.policies["overlap"], study.policies["hints"], study.policies["quota"]) == (3, "hidden", 15)
     assert study.policies["adjudicated_labels"] is True
-    assert 'id="id_adjudicated_labels" checked' in " ".join(markup(as_lead.get(to("setup", study))).split())
+    assert 'id="id_adjudicated_labels" checked' in " ".join(
+        markup(as_lead.get(to("setup", study), {"step": "checks"})).split()
+    )
 
 
 def test_launching_at_once_and_by_a_worker(as_lead, study, monkeypatch, django_capture_on_commit_callbacks):
