@@ -1,7 +1,5 @@
 """Joining a study: invitation, consent, guideline, training, qualification; later, appeals and time corrections."""
 
-from decimal import Decimal
-from math import ceil
 from typing import Any
 
 from django.contrib import messages
@@ -22,7 +20,7 @@ from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
-from annotation.assignment.time_left import money, rounded_minutes, seconds_a_task
+from annotation.assignment.time_left import money
 from annotation.models import GIVEN, Assignment, Cohort, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
@@ -37,6 +35,7 @@ from annotation.recruitment.cohorts import (
     join,
     turn_away,
 )
+from annotation.recruitment.expected import part_of_one
 from annotation.recruitment.join_limits import (
     JoinRefused,
     NoSeatFree,
@@ -85,19 +84,13 @@ def _expected(study: Study) -> dict[str, Any]:
 
     Without a quota the number is an equal share of all ratings among the expected number of raters, if that is known.
     """
-    policies = Policies.of(study)
-    tasks, shared = policies.quota, False
-    if tasks is None and policies.expected.raters:
-        tasks, shared = ceil(study.seats.count() / policies.expected.raters), True
-    seconds = (tasks or 0) * seconds_a_task(study) if tasks else 0.0
-    pay = policies.expected.hourly_pay if policies.show_hours else None
-    currency = policies.expected.currency
+    part, shown = part_of_one(study), Policies.of(study).show_hours
     return {
-        "expected": tasks,
-        "shared": shared,
-        "minutes": rounded_minutes(seconds) if seconds else None,
-        "hourly_pay": money(pay, currency) if pay else "",
-        "expected_pay": money(pay * Decimal(seconds) / 3600, currency) if pay and seconds else "",
+        "expected": part.tasks,
+        "shared": part.shared,
+        "minutes": part.minutes,
+        "hourly_pay": money(part.hourly_pay, part.currency) if part.hourly_pay and shown else "",
+        "expected_pay": part.pay if shown else "",
     }
 
 
