@@ -194,7 +194,7 @@ ROWS = {
         )[0].pk
     ),
 }
-SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft", "annotation:platform_values": PRACTICE}
+SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft", "annotation:platform_values": PRACTICE, "annotation:mail_invitations": PRACTICE}
 
 
 def _an_upload():
@@ -266,7 +266,7 @@ def parts_of(name):
         "name": "report.json",
         "verb": "role",
         "flag_id": 1,
-        "cohort_id": Cohort.objects.get(kind="crowd").pk,
+        "cohort_id": Cohort.objects.get(kind="public" if name == "annotation:mail_invitations" else "crowd").pk,
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get(kind="public").entry_token,
         "request_id": 1,
         "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,

@@ -21,7 +21,7 @@ from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.assignment.time_left import money
-from annotation.models import GIVEN, Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.models import GIVEN, Assignment, Cohort, MailedInvitation, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (
@@ -45,6 +45,7 @@ from annotation.recruitment.join_limits import (
     note_join,
     note_refusal,
 )
+from annotation.recruitment.mailing import check_unused, use_invitation
 from annotation.recruitment.minimum import minimum_words
 from annotation.recruitment.other_browsers import Arrival, arrive, refused_unsigned, who_is_here
 from annotation.recruitment.participants import CrowdId, is_of_earlier_submission
@@ -136,14 +137,14 @@ def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> Http
     return render(request, "annotation/join.html", context, status=status)
 
 
-def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater:
-    """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn."""
+def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None, invitation: MailedInvitation | None) -> Rater:
+    """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn, LinkClosed."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
     nickname = storable(request.POST.get("nickname", "")) if cohort.kind == Cohort.Kind.PUBLIC else ""
     with transaction.atomic():
         _pass_door(request, cohort)
         check_room(cohort, clock=timezone.now)
-        return join(
+        rater = join(
             cohort,
             consent=consent_text(cohort.study, cohort),
             clock=timezone.now,
@@ -152,6 +153,9 @@ def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rate
             nickname=str(nickname),
             browser=browser_secret(request),
         )
+        if invitation is not None:
+            use_invitation(invitation, rater, clock=timezone.now)
+        return rater
 
 
 def _pass_door(request: HttpRequest, cohort: Cohort) -> None:
@@ -180,10 +184,14 @@ def _refused(request: HttpRequest, cohort: Cohort, refusal: JoinRefused) -> Http
 def join_study(request: HttpRequest, token: str) -> HttpResponse:
     """One step of the way in: shown on GET, taken on POST. Who is in already goes on where they left off."""
     found = Cohort.objects.select_related("study__guideline", "study__workspace")
-    cohort = get_object_or_404(found.exclude(study__status=Study.Status.DRAFT), entry_token=token)
+    invitation = MailedInvitation.objects.select_related("rater").filter(token=token).first()
+    behind = {"pk": invitation.cohort_id} if invitation is not None else {"entry_token": token}
+    cohort = get_object_or_404(found.exclude(study__status=Study.Status.DRAFT), **behind)
     crowd, garbled = None, ""
     try:
         check_not_revoked(cohort)
+        if invitation is not None:
+            check_unused(invitation, rater_known(request, cohort.study))
         if cohort.kind == Cohort.Kind.CROWD:
             crowd = crowd_id({name: str(value) for name, value in request.GET.items()})
     except LinkClosed as problem:
@@ -198,7 +206,7 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
     if refusal is not None:
         return refusal
     if request.method == "POST":
-        return _take_step(request, cohort, rater, crowd)
+        return _take_step(request, cohort, rater, crowd, invitation)
     response = _look(request, cohort, rater)
     response.delete_cookie(CAME_COOKIE)
     if rater is not None:
@@ -237,7 +245,13 @@ def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResp
     return _page(request, cohort, rater, _step(rater, cohort))
 
 
-def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None) -> HttpResponse:
+def _take_step(
+    request: HttpRequest,
+    cohort: Cohort,
+    rater: Rater | None,
+    crowd: CrowdId | None,
+    invitation: MailedInvitation | None,
+) -> HttpResponse:
     step = _step(rater, cohort)
     try:
         if step == "consent" and request.POST.get("answer") == "no":
@@ -246,11 +260,13 @@ def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd:
             if rater is not None and is_stopped(rater):
                 return redirect("annotation:done", cohort.study)
             if rater is None:
-                rater = _let_in(request, cohort, crowd)
+                rater = _let_in(request, cohort, crowd, invitation)
             else:
                 agree(cohort, rater, consent=consent_text(cohort.study, cohort), clock=timezone.now)
     except JoinRefused as refusal:
         return _refused(request, cohort, refusal)
+    except LinkClosed as problem:  # the invitation was used at this moment
+        return _closed(request, cohort, str(problem), 410)
     except AlreadyIn:  # by another request at this moment, which may be somebody else's
         return redirect(request.get_full_path())
     if step == "guideline" and rater is not None and request.POST.get("read"):
