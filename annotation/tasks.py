@@ -7,6 +7,7 @@ from annotation.masking.scan import scan_study
 from annotation.models import Study
 from annotation.monitoring.stored_progress import keep_spreads
 from annotation.privacy import retention
+from annotation.recruitment import mailing
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 from annotation.uploads.kept_files import remove_old_tables
 from annotation.uploads.loading import carry_out
@@ -36,6 +37,12 @@ def retain() -> None:
     """Remove what the settings keep for so many days only, and tables that nobody loaded within a day."""
     retention.retain(timezone.now)
     remove_old_tables(timezone.now)
+
+
+@shared_task(name="annotation.send_mails")  # type: ignore[untyped-decorator]
+def send_mails() -> None:
+    """Send the invitations that wait, as many as the rate allows."""
+    mailing.send_waiting(timezone.now)
 
 
 @shared_task(name="annotation.load_table")  # type: ignore[untyped-decorator]

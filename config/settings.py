@@ -34,6 +34,9 @@ if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
 # A file, kept up to date by the operator, with the public keys (JWKS) that verify Prolific's signed study links.
 PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
+# Invitations by e-mail that the leads of a workspace may send in a day, and that this server sends in a minute.
+MAILS_A_DAY = environment.integer("PLUMBLINE_MAILS_A_DAY", default=500)
+MAILS_A_MINUTE = environment.integer("PLUMBLINE_MAILS_A_MINUTE", default=30, minimum=1)
 # X-Forwarded-For and X-Forwarded-Proto are believed only from these proxies; "unix" stands for one that connects through a
 # socket file.
 TRUSTED_PROXIES = environment.networks("PLUMBLINE_TRUSTED_PROXIES", other=("unix",))
@@ -183,6 +186,7 @@ CELERY_TASK_ROUTES = {
     "annotation.count_desk": {"queue": SWEEPS},
     "annotation.launch": {"queue": SWEEPS},
     "annotation.retain": {"queue": SWEEPS},
+    "annotation.send_mails": {"queue": SWEEPS},
     "calibration.sweep": {"queue": SWEEPS},
     "core.send_waiting": {"queue": SWEEPS},
     "generation.sweep": {"queue": SWEEPS},
@@ -207,6 +211,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-generation-runs": {"task": "generation.sweep", "schedule": SWEEP_SECONDS},
     "sweep-reports": {"task": "calibration.sweep", "schedule": SWEEP_SECONDS},
     "send-waiting-tasks": {"task": "core.send_waiting", "schedule": SWEEP_SECONDS},
+    "send-mails": {"task": "annotation.send_mails", "schedule": SWEEP_SECONDS},
     "retain": {"task": "annotation.retain", "schedule": 3600},
 }
 # Days for which each kind is kept; 0 keeps it for ever.

@@ -13,7 +13,7 @@ from annotation.models.authoring import (
 )
 from annotation.models.counters import InstructionCounter, RaterCounter, StudyChange, StudyCounter, WorkChange
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
-from annotation.models.joining import BrowserRequest, DoorKnock, Participant, RefusedAddress
+from annotation.models.joining import BrowserRequest, DoorKnock, MailedInvitation, Participant, RefusedAddress
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
@@ -37,6 +37,7 @@ __all__ = [
     "Guideline",
     "InstructionCounter",
     "LateChange",
+    "MailedInvitation",
     "MergedCriterion",
     "Participant",
     "ProposedCriterion",

@@ -3,8 +3,10 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
 from annotation.models.raters import Cohort, Rater
 from annotation.models.studies import Study
+from core.db.public_ids import new_public_id
 
 
 class Participant(models.Model):
@@ -90,3 +92,43 @@ class RefusedAddress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cohort_id} {self.address}: {self.refused}"
+
+
+class MailedInvitation(models.Model):
+    """An invitation by e-mail to one person, with a link of their own that admits one rater.
+
+    `address` is empty once it was erased; `reason` says why the latest attempt failed. SENDING is a message that a worker
+    has in hand; where the worker ended meanwhile, nobody knows whether it was sent. `origin` is the address of this
+    server as the lead saw it ("https://example.org").
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        SENDING = "sending", _("Being sent")
+        SENT = "sent", _("Sent")
+        FAILED = "failed", _("Failed")
+
+    cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="mailed_invitations")
+    address = models.CharField(max_length=254, blank=True)
+    token = models.CharField(max_length=64, unique=True, default=new_public_id)
+    origin = models.CharField(max_length=200)
+    language = models.CharField(max_length=10)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING, db_index=True)
+    reason = models.CharField(max_length=300, blank=True)
+    made_at = models.DateTimeField()
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    attempted_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    rater = models.OneToOneField(Rater, models.SET_NULL, null=True, blank=True, related_name="mailed_invitation")
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cohort", "address"], condition=~models.Q(address=""), name="one_mail_per_cohort_and_address"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id} {self.pk}: {self.state}"

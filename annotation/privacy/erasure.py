@@ -20,6 +20,7 @@ from annotation.models import (
     Draft,
     Flag,
     LateChange,
+    MailedInvitation,
     Participant,
     QuestionReview,
     Rater,
@@ -119,6 +120,8 @@ def _erase_rater(rater: Rater) -> Counter[str]:
     with transaction.atomic():
         counts = Counter(erase_texts([rater.pk]))
         counts["identities"] = RaterIdentity.objects.filter(rater=rater).delete()[0]
+        mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="")
+        counts["mail_addresses"] = mailed.update(address="", reason="")
         Participant.objects.filter(rater=rater).update(submission="", browser="", code="", code_until=None)
         BrowserRequest.objects.filter(participant__rater=rater).delete()
         if rater.study is not None:

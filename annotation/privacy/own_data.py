@@ -14,6 +14,7 @@ from annotation.models import (
     BallotReceipt,
     Draft,
     Flag,
+    MailedInvitation,
     ProposedCriterion,
     QuestionDraft,
     QuestionReview,
@@ -25,6 +26,7 @@ ACCOUNT = ("username", "email", "first_name", "last_name", "language", "preferen
 GIVEN = ("value", "level", "not_applicable", "reason", "evidence", "created_at")
 TIMES = ("created_at", "shown_at", "submitted_at", "active_seconds", "idle_seconds")
 STANDING = ("state", "message", "consented_at", "consent_hash", "guideline_read_at", "trained_at", "qualified_at")
+MAILED = ("state", "reason", "made_at", "sent_at", "used_at")
 OPEN_OR_SKIPPED = (Assignment.Status.OPEN, Assignment.Status.SKIPPED)
 
 
@@ -92,6 +94,7 @@ def _participation(rater: Rater) -> dict[str, Any]:
         "cohort": rater.cohort.name if rater.cohort else "",
         "joined_at": rater.created_at,
         "identity": {name: getattr(identity, name) for name in ("key", "name", "particulars")} if identity else None,
+        "invited_by_mail": MailedInvitation.objects.filter(rater=rater).values("address", *MAILED).first(),
         "participation_began_at": participant.began_at if participant else None,
         "standing": {name: getattr(standing, name) for name in STANDING} if standing else None,
         "answers": [_answer(assignment) for assignment in rows],

@@ -205,7 +205,7 @@ ROWS = {
         )[0].pk
     ),
 }
-SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft"}
+SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft", "annotation:platform_values": PRACTICE, "annotation:mail_invitations": PRACTICE}
 
 
 def _an_upload():
@@ -277,8 +277,8 @@ def parts_of(name):
         "name": "report.json",
         "verb": "role",
         "flag_id": 1,
-        "cohort_id": 1,
-        "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get().entry_token,
+        "cohort_id": Cohort.objects.get(kind="public" if name == "annotation:mail_invitations" else "crowd").pk,
+        "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get(kind="public").entry_token,
         "request_id": 1,
         "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,
         "task_id": study.tasks.first().public_id,
@@ -396,6 +396,7 @@ def _practised(workspace):
     mark_gold(second, {"overall": 5}, purpose="qualification")
     make_seats(study)
     make_cohort(study, "Spring", "public")
+    make_cohort(study, "Panel", "crowd")
     rater = client_of("rater")
     rater.post(reverse("annotation:start", args=[study]))
     task = Assignment.objects.get(task__study=study)

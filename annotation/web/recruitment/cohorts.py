@@ -52,6 +52,7 @@ from annotation.recruitment.cohorts import (
 )
 from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit, waiting_at
 from annotation.recruitment.participants import settle, waiting_requests
+from annotation.recruitment.qr_codes import qr_code
 from annotation.recruitment.signed_links import NoKeys, prolific_keys
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
@@ -75,6 +76,8 @@ class Door:
     cohort: Cohort
     address: str
     is_open: bool
+    number: str
+    """The place of the cohort on the page, for the ids of its fields."""
     joined: int = 0
     rating: int = 0
     stopped: int = 0
@@ -86,6 +89,11 @@ class Door:
     def twice_as_many(self) -> int:
         """The doubled limit that the page offers as a button."""
         return min(MOST_JOINS_AN_HOUR, 2 * (self.cohort.joins_per_hour or 0))
+
+    @property
+    def qr(self) -> str:
+        """The entry link as a QR code in SVG."""
+        return qr_code(self.address, str(_("QR code of the entry link")))
 
     @property
     def refused_inside(self) -> bool:
@@ -124,13 +132,13 @@ def doors(request: HttpRequest, study: Study) -> list[Door]:
     )
     now = timezone.now()
     found = []
-    for cohort in counted:
+    for number, cohort in enumerate(counted, 1):
         address = request.build_absolute_uri(reverse("annotation:join", args=[cohort.entry_token]))
         is_open = cohort.revoked_at is None and (cohort.expires_at is None or cohort.expires_at > now)
         counts = {name: getattr(cohort, name) for name in ("joined", "rating", "stopped", "screened_out")}
         waiting = waiting_at(cohort, now).count()
         refused = list(cohort.refused_addresses.all())
-        found.append(Door(cohort, address, is_open, waiting=waiting, refused=refused, **counts))
+        found.append(Door(cohort, address, is_open, str(number), waiting=waiting, refused=refused, **counts))
     return found
 
 

@@ -1,7 +1,5 @@
 """Joining a study: invitation, consent, guideline, training, qualification; later, appeals and time corrections."""
 
-from decimal import Decimal
-from math import ceil
 from typing import Any
 
 from django.contrib import messages
@@ -22,8 +20,8 @@ from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
 from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
-from annotation.assignment.time_left import money, rounded_minutes, seconds_a_task
-from annotation.models import GIVEN, Assignment, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.assignment.time_left import money
+from annotation.models import GIVEN, Assignment, Cohort, MailedInvitation, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.recruitment.cohorts import (
@@ -37,6 +35,7 @@ from annotation.recruitment.cohorts import (
     join,
     turn_away,
 )
+from annotation.recruitment.expected import part_of_one
 from annotation.recruitment.join_limits import (
     JoinRefused,
     NoSeatFree,
@@ -46,6 +45,7 @@ from annotation.recruitment.join_limits import (
     note_join,
     note_refusal,
 )
+from annotation.recruitment.mailing import check_unused, use_invitation
 from annotation.recruitment.minimum import minimum_words
 from annotation.recruitment.other_browsers import Arrival, arrive, refused_unsigned, who_is_here
 from annotation.recruitment.participants import CrowdId, is_of_earlier_submission
@@ -85,19 +85,13 @@ def _expected(study: Study) -> dict[str, Any]:
 
     Without a quota the number is an equal share of all ratings among the expected number of raters, if that is known.
     """
-    policies = Policies.of(study)
-    tasks, shared = policies.quota, False
-    if tasks is None and policies.expected.raters:
-        tasks, shared = ceil(study.seats.count() / policies.expected.raters), True
-    seconds = (tasks or 0) * seconds_a_task(study) if tasks else 0.0
-    pay = policies.expected.hourly_pay if policies.show_hours else None
-    currency = policies.expected.currency
+    part, shown = part_of_one(study), Policies.of(study).show_hours
     return {
-        "expected": tasks,
-        "shared": shared,
-        "minutes": rounded_minutes(seconds) if seconds else None,
-        "hourly_pay": money(pay, currency) if pay else "",
-        "expected_pay": money(pay * Decimal(seconds) / 3600, currency) if pay and seconds else "",
+        "expected": part.tasks,
+        "shared": part.shared,
+        "minutes": part.minutes,
+        "hourly_pay": money(part.hourly_pay, part.currency) if part.hourly_pay and shown else "",
+        "expected_pay": part.pay if shown else "",
     }
 
 
@@ -143,14 +137,14 @@ def _closed(request: HttpRequest, cohort: Cohort, why: str, status: int) -> Http
     return render(request, "annotation/join.html", context, status=status)
 
 
-def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rater:
-    """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn."""
+def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None, invitation: MailedInvitation | None) -> Rater:
+    """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn, LinkClosed."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
     nickname = storable(request.POST.get("nickname", "")) if cohort.kind == Cohort.Kind.PUBLIC else ""
     with transaction.atomic():
         _pass_door(request, cohort)
         check_room(cohort, clock=timezone.now)
-        return join(
+        rater = join(
             cohort,
             consent=consent_text(cohort.study, cohort),
             clock=timezone.now,
@@ -159,6 +153,9 @@ def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None) -> Rate
             nickname=str(nickname),
             browser=browser_secret(request),
         )
+        if invitation is not None:
+            use_invitation(invitation, rater, clock=timezone.now)
+        return rater
 
 
 def _pass_door(request: HttpRequest, cohort: Cohort) -> None:
@@ -187,10 +184,14 @@ def _refused(request: HttpRequest, cohort: Cohort, refusal: JoinRefused) -> Http
 def join_study(request: HttpRequest, token: str) -> HttpResponse:
     """One step of the way in: shown on GET, taken on POST. Who is in already goes on where they left off."""
     found = Cohort.objects.select_related("study__guideline", "study__workspace")
-    cohort = get_object_or_404(found.exclude(study__status=Study.Status.DRAFT), entry_token=token)
+    invitation = MailedInvitation.objects.select_related("rater").filter(token=token).first()
+    behind = {"pk": invitation.cohort_id} if invitation is not None else {"entry_token": token}
+    cohort = get_object_or_404(found.exclude(study__status=Study.Status.DRAFT), **behind)
     crowd, garbled = None, ""
     try:
         check_not_revoked(cohort)
+        if invitation is not None:
+            check_unused(invitation, rater_known(request, cohort.study))
         if cohort.kind == Cohort.Kind.CROWD:
             crowd = crowd_id({name: str(value) for name, value in request.GET.items()})
     except LinkClosed as problem:
@@ -205,7 +206,7 @@ def join_study(request: HttpRequest, token: str) -> HttpResponse:
     if refusal is not None:
         return refusal
     if request.method == "POST":
-        return _take_step(request, cohort, rater, crowd)
+        return _take_step(request, cohort, rater, crowd, invitation)
     response = _look(request, cohort, rater)
     response.delete_cookie(CAME_COOKIE)
     if rater is not None:
@@ -244,7 +245,13 @@ def _look(request: HttpRequest, cohort: Cohort, rater: Rater | None) -> HttpResp
     return _page(request, cohort, rater, _step(rater, cohort))
 
 
-def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd: CrowdId | None) -> HttpResponse:
+def _take_step(
+    request: HttpRequest,
+    cohort: Cohort,
+    rater: Rater | None,
+    crowd: CrowdId | None,
+    invitation: MailedInvitation | None,
+) -> HttpResponse:
     step = _step(rater, cohort)
     try:
         if step == "consent" and request.POST.get("answer") == "no":
@@ -253,11 +260,13 @@ def _take_step(request: HttpRequest, cohort: Cohort, rater: Rater | None, crowd:
             if rater is not None and is_stopped(rater):
                 return redirect("annotation:done", cohort.study)
             if rater is None:
-                rater = _let_in(request, cohort, crowd)
+                rater = _let_in(request, cohort, crowd, invitation)
             else:
                 agree(cohort, rater, consent=consent_text(cohort.study, cohort), clock=timezone.now)
     except JoinRefused as refusal:
         return _refused(request, cohort, refusal)
+    except LinkClosed as problem:  # the invitation was used at this moment
+        return _closed(request, cohort, str(problem), 410)
     except AlreadyIn:  # by another request at this moment, which may be somebody else's
         return redirect(request.get_full_path())
     if step == "guideline" and rater is not None and request.POST.get("read"):
