@@ -60,6 +60,7 @@ urlpatterns = [
     # imports/
     path("imports/", imports.imports, name="imports"),
     path("imports/table/", upload_pages.upload_table, name="upload_table"),
+    path("imports/mappings/<int:pk>/remove/", upload_pages.remove_mapping, name="remove_mapping"),
     path("imports/table/<str:public_id>/", upload_pages.table, name="table"),
     path("imports/table/<str:public_id>/state/", upload_pages.table_state, name="table_state"),
     path("imports/table/<str:public_id>/bad-rows.csv", upload_pages.bad_rows, name="table_bad_rows"),

@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
 from annotation import api as annotation
+from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
@@ -38,6 +39,13 @@ urlpatterns = [
     path(
         "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/erase/", annotation.erase_person, name="erase_person"
     ),
+    path("w/<str:workspace>/uploads/", annotation_uploads.upload_file, name="upload_file"),
+    path("uploads/<str:public_id>/", annotation_uploads.uploaded_file, name="uploaded_file"),
+    path("uploads/<str:public_id>/mapping/", annotation_uploads.map_file, name="map_file"),
+    path("uploads/<str:public_id>/check/", annotation_uploads.check_file, name="check_file"),
+    path("uploads/<str:public_id>/load/", annotation_uploads.load_file, name="load_file"),
+    path("uploads/<str:public_id>/discard/", annotation_uploads.discard_file, name="discard_file"),
+    path("imports/<int:pk>/undo/", annotation_uploads.undo_loading, name="undo_loading"),
     path("account/data/", annotation.own_data, name="own_data"),
     # calibration
     path("w/<str:workspace>/studies/<str:slug>/reports/", calibration.reports, name="reports"),

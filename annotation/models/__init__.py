@@ -17,6 +17,7 @@ from annotation.models.joining import BrowserRequest, DoorKnock, MailedInvitatio
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
+from annotation.models.uploads import SavedMapping
 
 __all__ = [
     "GIVEN",
@@ -49,6 +50,7 @@ __all__ = [
     "RefusedAddress",
     "Rubric",
     "RubricQuerySet",
+    "SavedMapping",
     "Score",
     "Seat",
     "Standing",

@@ -3,9 +3,12 @@
 from annotation.models import Criterion, Rubric, Study
 from annotation.rubrics.scales import Rules, describe, level, number_in, read_value
 from core.db.created_rows import note_changed, note_created
+from core.messages.message import Wording
 from core.tables.bad_rows import Place
 
 LONGEST_CRITERION = 100
+NO_SCALE = Wording("answers.no_scale", "%(criterion)s has numbers and no scale")
+GIVE_SCALE = Wording("answers.give_scale", "give one with --scale %(criterion)s=1:6, or --scale '*=1:6' for all")
 
 
 def own_key(study: Study) -> str:
@@ -47,9 +50,7 @@ class OwnRubric:
         if len(key) > LONGEST_CRITERION:
             raise place.bad(f"the criterion {key[:30]!r}... is too long", f"keep to {LONGEST_CRITERION} characters")
         if scale is None and (not value or number_in(value) is not None):
-            raise place.bad(
-                f"{key} has numbers and no scale", f"give one with --scale {key}=1:6, or --scale '*=1:6' for all"
-            )
+            raise place.bad(NO_SCALE(criterion=key), GIVE_SCALE(criterion=key))
         role = Criterion.Role.OVERALL if key == self.rules.overall else Criterion.Role.ITEM
         fields = scale.as_fields() if scale else {"levels": [level(value, 0.0)]}
         self.rubric = self.rubric or own_rubric(self.study)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Study
 from annotation.rubrics.scales import parse_scales
 from annotation.uploads.kept_files import CHECKING, LOADING, TableUpload, ask_for_work
-from annotation.uploads.kinds import CRITERION, KINDS
+from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_STUDY
 from annotation.uploads.loading import ENCODINGS, SEPARATORS, scales_in
 from core.errors import UserError
 
@@ -76,8 +76,12 @@ def check_description(upload: TableUpload) -> None:
     if upload.kind == "responses" and "model" not in held and not upload.options.get("model"):
         raise UserError(_("Name the model that wrote the responses, or choose the column that names it."))
     known = Study.objects.filter(workspace=upload.workspace, slug=upload.into)
-    if upload.kind == "truth" and not known.exists():
-        sentence = _("There is no study %(slug)s. Load its ratings before their correct answers.")
+    if upload.kind in NEEDS_STUDY and not known.exists():
+        sentence = (
+            _("There is no study %(slug)s. Load its ratings before their correct answers.")
+            if upload.kind == "truth"
+            else _("There is no study %(slug)s. Create the study before its known answers.")
+        )
         raise UserError(sentence % {"slug": upload.into})
     if upload.options.get("duplicates", "refuse") not in DUPLICATES:
         raise UserError(_("Choose what happens to repeated answers."))

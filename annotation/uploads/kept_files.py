@@ -43,8 +43,9 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".
 class TableUpload:
     """An uploaded table and how it is to be read.
 
-    `columns` says what each column of the file holds. `problem` says why it cannot be loaded, `counts` what a check found
-    or loading did, `bad` how many rows are bad, and `rows` how many were read so far.
+    `columns` says what each column of the file holds, and `mapping` is the name of the saved mapping that said so.
+    `problem` says why it cannot be loaded, `counts` what a check found or loading did, `bad` how many rows are bad, and
+    `rows` how many were read so far.
     """
 
     public_id: str
@@ -66,6 +67,7 @@ class TableUpload:
     counts: dict[str, int] = field(default_factory=dict)
     bad: int = 0
     imported: int | None = None
+    mapping: str = ""
 
     @property
     def folder(self) -> Path:

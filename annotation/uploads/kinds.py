@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+NEEDS_STUDY = ("truth", "gold")
+"""Kinds whose rows belong to what a study has already."""
 CRITERION = "criterion_column"
 """What a column of ratings holds that is itself a criterion, with an answer in each row."""
 
@@ -133,6 +135,22 @@ KINDS = {
                 _MODEL,
             ),
             ("item", "value"),
+        ),
+        TableKind(
+            "gold",
+            _("Known answers that check raters"),
+            "study",
+            (
+                _INSTRUCTION,
+                _MODEL,
+                TableField("model_b", _("Model B"), ("modelb", "model2")),
+                _CRITERION,
+                TableField("value", _("Expected answer"), ("expected", "gold", "answer", "score")),
+                TableField("purpose", _("Purpose: gold, training or qualification"), ()),
+                TableField("why", _("Explanation for raters"), ("explanation", "reason")),
+                TableField("why_zh", _("Explanation in Chinese"), ("whyzh",)),
+            ),
+            ("instruction", "criterion", "value"),
         ),
         TableKind(
             "checks",

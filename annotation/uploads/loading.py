@@ -6,6 +6,7 @@ import logging
 import shutil
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from io import StringIO, TextIOWrapper
 from pathlib import Path
@@ -18,6 +19,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from accounts.models import User, Workspace
 from annotation.uploads.kept_files import BAD_ROWS, CHECKED, CHECKING, LOADED, REFUSED, TableUpload, known_table
 from annotation.uploads.kinds import CRITERION
+from annotation.uploads.scratch_database import on_a_copy
 from core.errors import UserError
 from core.messages.message import as_value
 from core.tables.bad_rows import BadRow
@@ -31,6 +33,8 @@ logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_WRITES = 0.5
 ENCODINGS = ("utf-16", "gb18030", "cp1252")
 SEPARATORS = {"semicolon": ";", "tab": "\t", "bar": "|"}
+WITH_OUR_COLUMNS = ("checks", "gold")
+"""Kinds whose command takes no names of columns."""
 PIECE = 1 << 20
 
 
@@ -45,7 +49,9 @@ def carry_out(public_id: str) -> None:
     dry, skipped, shown = upload.state == CHECKING, SkippedRows(), _Shown(upload)
     try:
         with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, progress_to(shown.after):
-            found = _loaded(upload, readable(upload, Path(scratch)), skipped, dry=dry)
+            path = readable(upload, Path(scratch))
+            with on_a_copy(Path(scratch)) if dry else nullcontext():
+                found = _loaded(upload, path, skipped, dry=dry)
         counts = {name: n for name, n in found.counts.items() if n} if found else {}
         ended = replace(upload, state=CHECKED if dry else LOADED, problem="", counts=counts, bad=len(skipped))
         if found and not dry:
@@ -73,7 +79,7 @@ def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, *, dry: bool)
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         last = Import.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         positional, options = _arguments(upload, path)
-        if upload.kind != "checks":  # whose rows are loaded all or none
+        if upload.kind not in WITH_OUR_COLUMNS:  # whose rows are loaded all or none
             options |= {"on_error": "skip" if dry or upload.skip else "refuse", "skipped": skipped}
         call_command(
             *positional,
@@ -96,6 +102,8 @@ def _arguments(upload: TableUpload, path: Path) -> tuple[list[str], dict[str, An
     column = [f"{name}={of}" for name, of in named.items()]
     if upload.kind == "checks":
         return ["load_checks", upload.into, str(path)], {}
+    if upload.kind == "gold":
+        return ["plant_controls", upload.into], {"gold": path}
     if upload.kind == "instructions":
         overall = given.get("scale", "") if given.get("overall") else ""
         return ["load_instructions", str(path)], {"benchmark": upload.into, "column": column, "overall": overall}
@@ -124,14 +132,14 @@ def scales_in(text: str) -> list[str]:
 
 
 def readable(upload: TableUpload, scratch: Path) -> Path:
-    """Return the file, or a copy in UTF-8 with commas where it is to be read otherwise; checks get columns of ours.
+    """Return the file, or a copy in UTF-8 with commas where it is to be read otherwise.
 
-    Raises BadRow.
+    Checks and known answers get columns of ours. Raises BadRow.
     """
     path = rewritten(upload, scratch)
-    if upload.kind != "checks":
+    if upload.kind not in WITH_OUR_COLUMNS:
         return path
-    renamed = scratch / "checks.csv"
+    renamed = scratch / f"{upload.kind}.csv"
     with renamed.open("w", encoding="utf-8", newline="") as file:
         writer = CsvWriter(file)
         writer.writerow(upload.columns.values())

@@ -9,6 +9,7 @@ from annotation.uploads.kept_files import TableUpload
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.loading import SEPARATORS, rewritten
 from annotation.uploads.recognition import FirstRows, first_rows, recognised_columns, recognised_kind
+from annotation.uploads.saved_mappings import mappings_for, with_mapping
 from core.errors import UserError
 
 WORD = re.compile("[A-Za-z0-9]+")
@@ -42,11 +43,16 @@ def preview(upload: TableUpload) -> Preview:
 
 
 def recognise(upload: TableUpload) -> TableUpload:
-    """Store with the upload what its columns probably hold; nothing where it cannot be read yet."""
+    """Store with the upload what its columns hold by the newest saved mapping of such a file, else what they probably hold.
+
+    Nothing where it cannot be read yet.
+    """
     shown = preview(upload)
     kind = recognised_kind(shown.first) if shown.first else ""
     columns = recognised_columns(KINDS[kind], shown.first) if kind and shown.first else {}
     stem = "-".join(WORD.findall(upload.file.partition(".")[0]))
     found = replace(upload, kind=kind, columns=columns, into=stem.lower()[:100])
+    saved = mappings_for(upload.workspace, shown.first.columns) if shown.first else []
+    found = with_mapping(found, saved[0]) if saved else found
     found.save()
     return found

@@ -37,7 +37,9 @@ def recognised_kind(first: FirstRows) -> str:
         held = set(columns.values())
         rated = kind.key != "ratings" or bool(held & {"value", CRITERION})
         asked = kind.key != "instructions" or bool(held & {"prompt", "messages", "task"})
-        count = len(columns) if rated and asked and held.issuperset(kind.needed) else 0
+        # A table that names raters holds what they answered, not what they should have.
+        known = kind.key != "gold" or "rater" not in recognised_columns(KINDS["ratings"], first).values()
+        count = len(columns) if rated and asked and known and held.issuperset(kind.needed) else 0
         if count > most:
             best, most = kind.key, count
     return best

@@ -5,6 +5,7 @@ import re
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from annotation.importing.messages import NOTHING_LOADED
 from core.messages.message import Message
 from core.messages.rendering import for_reader
 from core.tables.messages import BAD_FILE, BAD_ROW
@@ -39,6 +40,8 @@ def on_page(problem: str) -> str:
     if isinstance(problem, Message) and problem.code in (BAD_ROW.code, BAD_FILE.code):
         said = {name: on_page(problem.params[name]) for name in ("reason", "remedy")}
         return for_reader(Message(problem.code, {**problem.params, **said}))
+    if isinstance(problem, Message) and problem.code == NOTHING_LOADED.code:
+        return for_reader(Message(problem.code, {"problem": on_page(problem.params["problem"])}))
     for pattern, remedy in _REMEDIES:
         found = re.search(pattern, problem)
         if found:

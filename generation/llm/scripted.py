@@ -10,9 +10,9 @@ LanguageModel.parameters["script"] or in Endpoint.capabilities["script"]:
      "answers": {SUBJECT: {FIELD: NUMBER or {"reason": TEXT, "score": NUMBER}, ...}, ...},
      "writes": 120}                   the approximate number of drawn words in a reply to a request without a schema
 
-SUBJECT is the request's "response" (a response's external id, or "instruction/model" if it has none). Fields that
-`answers` leaves out are drawn from the seed and the subject, within the request's schema, so that the same question
-gets the same reply in every run.
+SUBJECT is the request's "response" (a response's external id, or "instruction/model" if it has none of its own). Fields
+that `answers` leaves out are drawn from the seed and the subject, within the request's schema, so that the same
+question gets the same reply in every run.
 """
 
 import asyncio

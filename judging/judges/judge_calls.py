@@ -10,7 +10,7 @@ from generation.execution.work_queue import InFlightCall
 from generation.execution.worker import ChatMaker
 from generation.llm.protocol.prices import Prices
 from generation.llm.requests import Reply
-from generation.models import Endpoint, LanguageModel
+from generation.models import Endpoint, LanguageModel, Response
 from judging.methods import messages as reply_messages
 from judging.methods.guided import GuidedQuestion
 from judging.methods.pairs import base as pairs
@@ -89,15 +89,21 @@ def model_of(judge: Judge) -> LanguageModel:
     return judge.language_model
 
 
+def _named(response: Response, instruction: str) -> str:
+    """Return the response's own name; a name that the responses of other models share is none."""
+    own = response.external_id
+    return own if own and own != instruction else f"{instruction}/{response.model or ''}"
+
+
 def subject_of(item: PlannedItem) -> dict[str, str]:
     """Return the keys by which a scripted reply is looked up."""
     response = item.task.response_a
     instruction = response.instruction.external_id
-    name = response.external_id or f"{instruction}/{response.model or ''}"
+    name = _named(response, instruction)
     found = {"response": name, "instruction": instruction, "repeat": str(item.repeat)}
     if item.task.response_b is not None:
         other = item.task.response_b
-        rival = other.external_id or f"{instruction}/{other.model or ''}"
+        rival = _named(other, instruction)
         found |= {"response": f"{name} | {rival}", "first": item.shown_first}
     return found
 

@@ -72,6 +72,7 @@ NOT_PAGES = {
         "annotation:preview_hold",
         "annotation:preview_skip",
         "annotation:release",
+        "annotation:remove_mapping",
         "annotation:save_draft",
         "annotation:set_aside",
         "annotation:settle_flag",

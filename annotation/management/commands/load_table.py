@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
+from annotation.importing.messages import NOTHING_LOADED
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.ratings import RatingLoader
 from annotation.importing.study import Destination
@@ -185,7 +186,7 @@ class Command(BaseCommand):
                 if counts == Counts(empty=counts.empty):
                     raise UserError(f"No row of {options['file'].name} has a value; check which column holds it.")
                 if counts == Counts(skipped=len(skipped)):
-                    raise UserError(f"No row can be loaded. The first problem: {skipped.problems[0]}")
+                    raise UserError(NOTHING_LOADED(problem=str(skipped.problems[0])))
                 if counts.created or counts.unscored:
                     Event.objects.create(
                         workspace=workspace,

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from accounts.members.workspaces import workspace_for_command
+from accounts.models import User
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.importing.gold_items import mark_from_table
 from annotation.models import Study
@@ -22,6 +23,9 @@ class Command(BaseCommand):
         "Add tasks with a known answer to a study: gold items from a table, and attention checks, which are degraded "
         "copies of responses. Raters get them among the other tasks; results about the responses leave them out."
     )
+
+    stealth_options = ("by",)
+    """Who loads the file, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="the study's slug")
@@ -52,7 +56,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 if study.status == Study.Status.DRAFT:
                     make_tasks(study)
-                marked = self._mark(study, options["gold"]) if options["gold"] else 0
+                marked = self._mark(study, options["gold"], options.get("by")) if options["gold"] else 0
                 made = len(make_controls(study, wanted)) if wanted else 0
                 if made:
                     log_event(study, None, "make_controls", after={"controls": made})
@@ -70,8 +74,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Created {made} attention checks; the study now has {in_all}.{short}")
 
     @staticmethod
-    def _mark(study: Study, file: Path) -> int:
-        with recorded("plant_controls", file) as recording:
+    def _mark(study: Study, file: Path, by: User | None) -> int:
+        with recorded("plant_controls", file, by) as recording:
             marked = mark_from_table(study, file)
             recording.store(study.workspace, study.slug, Counts(created=marked))
         return marked

@@ -8,24 +8,28 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
+from annotation.models import SavedMapping, Study
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.fixes import fixes_for
 from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, Sent, TableUpload, discard, keep_table, known_table
-from annotation.uploads.kinds import CRITERION, KINDS
-from annotation.uploads.loading import ENCODINGS, SEPARATORS, guessed_encoding
+from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_STUDY
+from annotation.uploads.loading import ENCODINGS, SEPARATORS, WITH_OUR_COLUMNS, guessed_encoding
 from annotation.uploads.reading import preview, recognise
 from annotation.uploads.recognition import recognised_columns
 from annotation.uploads.remedies import on_page
+from annotation.uploads.saved_mappings import mappings_for, save_mapping, with_mapping
 from core.errors import UserError
-from core.messages.message import from_value
+from core.messages.message import Message, from_value
 from core.messages.rendering import for_reader
+from core.tables.messages import BAD_ROW
 from core.web.uploaded_files import takes_files
 from generation.models import Import
 
@@ -106,7 +110,11 @@ def upload_table(request: HttpRequest) -> HttpResponse:
         else:
             recognise(upload)
             return redirect("annotation:table", upload.public_id)
-    context = {"form": form, "most": settings.UPLOAD_MOST}
+    context = {
+        "form": form,
+        "most": settings.UPLOAD_MOST,
+        "saved_mappings": SavedMapping.objects.filter(workspace__in=workspaces).select_related("workspace"),
+    }
     return render(request, "annotation/upload_table.html", context, status=422 if request.method == "POST" else 200)
 
 
@@ -124,6 +132,8 @@ def table(request: HttpRequest, public_id: str) -> HttpResponse:
             return redirect("annotation:imports")
         try:
             upload = _act(upload, request.POST, do)
+            if do == "keep":
+                _keep_mapping(request, upload)
         except UserError as refusal:
             problem, status = for_reader(refusal), 422
         else:
@@ -138,6 +148,10 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
     kind = sent.get("kind", upload.kind)
     shown = preview(upload).first
     names = shown.columns if shown else []
+    if sent.get("fix"):
+        return _fixed(upload, sent["fix"])
+    if do == "use":
+        return _with_asked_mapping(upload, sent.get("mapping", ""), names)
     columns = {name: sent.get(f"column-{place}", "") for place, name in enumerate(names)}
     if kind != upload.kind and kind in KINDS and shown:
         chosen = {column: name for column, name in columns.items() if KINDS[kind].field(name) is not None}
@@ -160,6 +174,8 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
         skip=do == "load_without",
     )
     changed = replace(changed, problem="", counts={}, bad=0, state="new")
+    if (changed.kind, changed.columns, changed.options) != (upload.kind, upload.columns, upload.options):
+        changed = replace(changed, mapping="")
     changed.save()
     if reread:
         return recognise(changed)
@@ -168,6 +184,51 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
     if do in ("load", "load_without"):
         return begin_loading(changed)
     return changed
+
+
+def _fixed(upload: TableUpload, asked: str) -> TableUpload:
+    """Set the option that the program offers to set, and check again. Raises UserError."""
+    fix = next((one for one in fixes_for(upload) if f"{one.option}:{one.value}" == asked), None)
+    if fix is None:
+        raise UserError(_("This is not offered any more. Check the file again."))
+    changed = replace(upload, options={**upload.options, fix.option: fix.value}, mapping="", state="new")
+    changed.save()
+    return begin_check(changed)
+
+
+def _keep_mapping(request: HttpRequest, upload: TableUpload) -> None:
+    """Save the mapping under the name that the form gives. Raises UserError."""
+    shown = preview(upload).first
+    name = request.POST.get("mapping_name", "")
+    saved = save_mapping(upload, name, shown.columns if shown else [], by=cast(User, request.user))
+    replace(upload, mapping=saved.name).save()
+    messages.success(
+        request, _("The mapping %(name)s is used for the next file with these columns.") % {"name": saved.name}
+    )
+
+
+def _with_asked_mapping(upload: TableUpload, asked: str, columns: list[str]) -> TableUpload:
+    """Read the upload as one of the mappings of such files says. Raises UserError."""
+    found = [one for one in mappings_for(upload.workspace, columns) if str(one.pk) == asked]
+    if not found:
+        raise UserError(_("This mapping is not for files with these columns, or it has been removed."))
+    changed = with_mapping(upload, found[0])
+    changed.save()
+    return changed
+
+
+@results_page
+@require_POST
+def remove_mapping(request: HttpRequest, pk: int) -> HttpResponse:
+    """Remove a saved mapping; files that were read with it stay as they are."""
+    led = workspaces_led_by(cast(User, request.user))
+    mapping = get_object_or_404(SavedMapping, pk=pk, workspace__in=led)
+    mapping.delete()
+    messages.success(request, _("The mapping %(name)s has been removed.") % {"name": mapping.name})
+    upload = known_table(request.POST.get("upload", ""))
+    if upload is not None and led.filter(pk=upload.workspace).exists():
+        return redirect("annotation:table", upload.public_id)
+    return redirect("annotation:upload_table")
 
 
 @results_page
@@ -208,11 +269,18 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
         "upload": upload,
         "problem": problem or on_page(from_value(upload.problem)),
         "counts": [(COUNTS[name], n) for name, n in upload.counts.items() if name in COUNTS],
+        "needs_study": upload.kind in NEEDS_STUDY,
         "into_study": upload.kind in KINDS and KINDS[upload.kind].into == "study",
     }
+    if upload.is_over and upload.imported and context["into_study"]:
+        context["study"] = Study.objects.filter(workspace=upload.workspace, slug=upload.into).first()
     if upload.is_at_work or upload.is_over:
         return context
     shown = preview(upload)
+    if shown.problem:  # which says what is wrong first
+        context["problem"] = ""
+    stored, fixes = from_value(upload.problem), fixes_for(upload)
+    stopped_at_row = isinstance(stored, Message) and stored.code == BAD_ROW.code
     kind = KINDS.get(upload.kind)
     choices = [(field.name, field.label) for field in kind.fields] if kind else []
     if upload.kind == "ratings":
@@ -232,6 +300,9 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
         "guessed_separator": shown.separator if not upload.separator else "",
         "guessed_separator_words": SEPARATOR_WORDS.get(shown.separator, ""),
         "duplicates": DUPLICATE_WORDS.items(),
+        "fixes": fixes,
+        "can_leave_out": bool(upload.bad) or (stopped_at_row and not fixes and upload.kind not in WITH_OUR_COLUMNS),
+        "saved_mappings": mappings_for(upload.workspace, shown.first.columns) if shown.first else [],
         "before": Import.objects.filter(workspace=upload.workspace, sha256=upload.sha256, undone_at=None).first(),
     }
     return context

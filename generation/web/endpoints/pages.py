@@ -11,6 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -64,7 +65,7 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new endpoint, or one there is."""
+    """A new endpoint, or one there is; with ?then= its first model comes next, and after that the page named there."""
     led = _led(request)
     known = endpoint_led_by(user_of(request), pk) if pk is not None else None
     form = EndpointForm(request.POST or None, instance=known, workspaces=led)
@@ -75,6 +76,9 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         messages.success(
             request, gettext("Endpoint %(name)s has been saved. Test it before you use it.") % {"name": made}
         )
+        if then := _then(request):
+            model = urlencode({"endpoint": form.instance.pk, "then": then})
+            return redirect(f"{reverse('generation:new_model')}?{model}")
         return redirect("generation:endpoints")
     context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/endpoint_form.html", context, status=_status(form))
@@ -92,9 +96,15 @@ def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "model")
         messages.success(request, gettext("Model %(name)s has been saved.") % {"name": made})
-        return redirect("generation:models")
+        return redirect(_then(request) or "generation:models")
     context = {"form": form, "model": known, "led": led, "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/model_form.html", context, status=_status(form))
+
+
+def _then(request: HttpRequest) -> str:
+    """The address on this server to go on to, such as the page from which an endpoint was missing; '' for none."""
+    then = asked_for(request, "then")
+    return then if then.startswith("/") and url_has_allowed_host_and_scheme(then, allowed_hosts=None) else ""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,0 +1,282 @@
+"""API endpoints for uploaded tables: upload, recognition, mapping, check, loading with its progress, and undo.
+
+They take the same steps as the pages, by the same functions, and refuse in the same sentences.
+"""
+
+import csv
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.exceptions import APIException, NotFound, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.api.access import Scope, needs
+from accounts.api.lists import Unusable, asking
+from accounts.models import Workspace
+from accounts.permissions import workspaces_led_by, workspaces_read_by
+from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
+from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, TableUpload, discard, keep_table, known_table
+from annotation.uploads.kinds import CRITERION, KINDS
+from annotation.uploads.loading import ENCODINGS, SEPARATORS
+from annotation.uploads.reading import preview, recognise
+from annotation.uploads.remedies import on_page
+from core.errors import UserError
+from core.messages.message import from_value
+from core.messages.rendering import for_reader
+from generation.models import Import
+
+BAD_ROWS_SHOWN = 100
+FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
+NAME = OpenApiParameter(
+    "name", str, required=True, description=f"The file's name, with one of the endings {', '.join(ENDINGS)}."
+)
+
+
+class TooLarge(APIException):
+    """The file is larger than this installation takes."""
+
+    status_code = 413
+    default_code = "too_large"
+
+
+class BadRowSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField()
+    reason = serializers.CharField()
+    remedy = serializers.CharField()
+
+
+class TableUploadSerializer(serializers.Serializer[Any]):
+    """An uploaded table: how it is read and how far it is."""
+
+    id = serializers.CharField()
+    workspace = serializers.CharField()
+    file = serializers.CharField()
+    sha256 = serializers.CharField()
+    state = serializers.ChoiceField(choices=["new", "checking", "checked", "loading", "loaded", "refused"])
+    kind = serializers.CharField(help_text=f"What the table holds: {', '.join(KINDS)}; empty if it is not recognised.")
+    columns = serializers.DictField(child=serializers.CharField(), help_text="What each column that is read holds.")
+    mapping = serializers.CharField(help_text="Name of the saved mapping by which the columns are read, or empty.")
+    into = serializers.CharField(help_text="Slug of the study or benchmark into which the table is loaded.")
+    options = serializers.DictField(child=serializers.CharField())
+    encoding = serializers.CharField()
+    separator = serializers.CharField()
+    file_columns = serializers.ListField(child=serializers.CharField())
+    first_rows = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    rows = serializers.IntegerField(help_text="Rows that were read so far.")
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="What was, or would be, stored.")
+    problem = serializers.CharField(help_text="Why the table cannot be read or loaded, or empty.")
+    bad = serializers.IntegerField(help_text="Number of bad rows.")
+    first_bad_rows = BadRowSerializer(many=True, help_text=f"The first {BAD_ROWS_SHOWN} of them.")
+    imported = serializers.IntegerField(allow_null=True, help_text="The import, by which it can be undone.")
+
+
+class MappingSerializer(serializers.Serializer[Any]):
+    """How a table is read; what is left out stays as it is."""
+
+    kind = serializers.ChoiceField(choices=list(KINDS), required=False)
+    columns = serializers.DictField(
+        child=serializers.CharField(),
+        required=False,
+        help_text=f"Names of columns with what they hold; {CRITERION} for a column of ratings that is a criterion.",
+    )
+    into = serializers.CharField(max_length=100, required=False)
+    options = serializers.DictField(
+        child=serializers.CharField(allow_blank=True),
+        required=False,
+        help_text=f"Any of {', '.join(OPTIONS)}; duplicates is one of {', '.join(DUPLICATES)}.",
+    )
+    encoding = serializers.ChoiceField(choices=["", *ENCODINGS], required=False)
+    separator = serializers.ChoiceField(choices=["", *SEPARATORS], required=False)
+
+
+class LoadingSerializer(serializers.Serializer[Any]):
+    leave_out_bad_rows = serializers.BooleanField(required=False, default=False)
+
+
+class UndoneSerializer(serializers.Serializer[Any]):
+    removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
+
+
+@extend_schema(
+    parameters=[NAME], request={"application/octet-stream": OpenApiTypes.BINARY}, responses={201: TableUploadSerializer}
+)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def upload_file(request: Request, workspace: str) -> Response:
+    """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet."""
+    user = asking(request)
+    found = workspaces_read_by(user).filter(slug=workspace).first()
+    if found is None:
+        raise NotFound(f"There is no workspace {workspace!r} whose results you may read.")
+    if not workspaces_led_by(user).filter(pk=found.pk).exists():
+        raise PermissionDenied(_("Only owners and leads of this workspace can upload files."))
+    name = request.query_params.get("name", "")
+    if not name.lower().endswith(ENDINGS):
+        raise Unusable(
+            _("Say in name what the file is called; it must end in %(endings)s.") % {"endings": ", ".join(ENDINGS)}
+        )
+    if (request.content_type or "").partition(";")[0].strip() in FORMS:
+        raise Unusable(_("Send the file itself as the body, with the content type application/octet-stream."))
+    if int(request.META.get("CONTENT_LENGTH") or 0) > settings.UPLOAD_MOST:
+        most = f"{settings.UPLOAD_MOST / 1024 / 1024:g}"
+        raise TooLarge(_("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most})
+    sent = UploadedFile(file=request._request, name=name)
+    try:
+        upload = keep_table(workspace=found, user=user, sent=sent, clock=timezone.now)
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+    return Response(_said(recognise(upload)), status=201)
+
+
+@extend_schema(responses=TableUploadSerializer)
+@api_view(["GET"])
+@needs(Scope.CHANGE)
+def uploaded_file(request: Request, public_id: str) -> Response:
+    """Return how an uploaded table is read, how far a check or its loading is, and what came of it."""
+    return Response(_said(_found(request, public_id)))
+
+
+@extend_schema(request=MappingSerializer, responses=TableUploadSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def map_file(request: Request, public_id: str) -> Response:
+    """Say what the columns of an uploaded table hold, how the file is read and into what it is loaded."""
+    upload = _found(request, public_id)
+    if upload.is_at_work or upload.is_over:
+        raise Unusable(_("A worker is reading this file, or it has been loaded. Nothing has changed."))
+    given = _checked(MappingSerializer(data=request.data))
+    shown = preview(upload).first
+    for column in given.get("columns", {}):
+        if shown is not None and column not in shown.columns:
+            raise Unusable(_("The file has no column %(column)s.") % {"column": repr(column)})
+    try:
+        changed = described(
+            upload,
+            kind=given.get("kind", upload.kind) or "ratings",
+            columns=given.get("columns", upload.columns),
+            into=given.get("into", upload.into),
+            options=given.get("options", upload.options),
+            encoding=given.get("encoding", upload.encoding),
+            separator=given.get("separator", upload.separator),
+        )
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+    changed.save()
+    reread = (changed.encoding, changed.separator) != (upload.encoding, upload.separator)
+    return Response(_said(recognise(changed) if reread and "columns" not in given else changed))
+
+
+@extend_schema(request=None, responses=TableUploadSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def check_file(request: Request, public_id: str) -> Response:
+    """Ask a worker what loading would store, and which rows are bad. Nothing is stored."""
+    try:
+        return Response(_said(begin_check(_found(request, public_id))))
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+
+
+@extend_schema(request=LoadingSerializer, responses=TableUploadSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def load_file(request: Request, public_id: str) -> Response:
+    """Ask a worker to load the table: all of it or nothing, or with leave_out_bad_rows what is not bad."""
+    upload = _found(request, public_id)
+    given = _checked(LoadingSerializer(data=request.data))
+    try:
+        upload = described(
+            upload,
+            kind=upload.kind,
+            columns=upload.columns,
+            into=upload.into,
+            options=upload.options,
+            encoding=upload.encoding,
+            separator=upload.separator,
+            skip=given["leave_out_bad_rows"],
+        )
+        return Response(_said(begin_loading(upload)))
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+
+
+@extend_schema(request=None, responses={204: None})
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def discard_file(request: Request, public_id: str) -> Response:
+    """Remove an uploaded file that no worker reads; what was loaded from it stays."""
+    upload = _found(request, public_id)
+    if upload.is_at_work:
+        raise Unusable(_("A worker is reading this file. Wait until it is done."))
+    discard(upload)
+    return Response(status=204)
+
+
+@extend_schema(request=None, responses=UndoneSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def undo_loading(request: Request, pk: int) -> Response:
+    """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more."""
+    found = Import.objects.filter(pk=pk, workspace__in=workspaces_led_by(asking(request))).first()
+    if found is None:
+        raise NotFound(_("There is no such import."))
+    if found.undone_at is None and (plan := plan_undo(found)).dependents:
+        raise Unusable(dependents_in_words(plan))
+    try:
+        return Response({"removed": undo(found, by=asking(request), clock=timezone.now).removed})
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+
+
+def _found(request: Request, public_id: str) -> TableUpload:
+    found = known_table(public_id)
+    if found is None or not workspaces_led_by(asking(request)).filter(pk=found.workspace).exists():
+        raise NotFound(_("There is no such upload."))
+    return found
+
+
+def _checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
+    if not asked.is_valid():
+        field, found = next(iter(asked.errors.items()))
+        raise Unusable(f"{field}: {found[0] if isinstance(found, list) else found}")
+    return dict(asked.validated_data)
+
+
+def _said(upload: TableUpload) -> dict[str, Any]:
+    """Return the fields of TableUploadSerializer."""
+    names = ("file", "sha256", "state", "kind", "columns", "mapping", "into", "options", "encoding", "separator")
+    shown = None if upload.is_at_work or upload.is_over else preview(upload)
+    unreadable = on_page(str(shown.problem)) if shown and shown.problem else ""
+    first = shown.first if shown else None
+    return {
+        "id": upload.public_id,
+        "workspace": Workspace.objects.values_list("slug", flat=True).get(pk=upload.workspace),
+        **{name: getattr(upload, name) for name in names},
+        "file_columns": first.columns if first else [],
+        "first_rows": first.rows if first else [],
+        "rows": upload.rows,
+        "counts": upload.counts,
+        "problem": on_page(from_value(upload.problem)) or unreadable,
+        "bad": upload.bad,
+        "first_bad_rows": _first_bad_rows(upload) if upload.bad else [],
+        "imported": upload.imported,
+    }
+
+
+def _first_bad_rows(upload: TableUpload) -> list[dict[str, Any]]:
+    path = upload.folder / BAD_ROWS
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(islice(csv.DictReader(file), BAD_ROWS_SHOWN))
+    return [{"line": int(row["line"]), "reason": row["reason"], "remedy": row["remedy"]} for row in rows]
