@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import Criterion, Rubric, Study
 from annotation.policies.policies import Policies
 from annotation.rubrics.from_table import own_key
@@ -24,10 +24,16 @@ from annotation.studies.selection import fitting_rubrics, planned_tasks
 from annotation.web.rubric import editing
 from annotation.web.rubric.forms import MOST_QUESTIONS, RubricForm, same_criteria
 from core.web.access import visible_or_404
+from core.web.uploaded_files import takes_files
 
 MOST_OFFERED = 200
 
 
+def _leads(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and workspaces_led_by(request.user).exists()
+
+
+@takes_files(_leads)
 @results_page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

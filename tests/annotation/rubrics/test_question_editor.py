@@ -62,7 +62,7 @@ def test_own_levels_are_kept_in_the_order_of_their_values(send, study):
     criterion = study.rubric.criteria.get()
     assert criterion.role == "item"
     assert criterion.levels == [
-        {"key": "0", "value": 0.0, "label": {"en": "Rude"}, "description": {"en": ""}},
+        {"key": "0", "value": 0.0, "label": {"en": "Rude"}, "description": {}},
         {"key": "2", "value": 2.0, "label": {"en": "Kind"}, "description": {"en": "Nobody is hurt."}},
     ]
     again = send(rows="0", do="copy", copy_from="x")
