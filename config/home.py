@@ -15,7 +15,7 @@ from accounts.permissions import workspaces_led_by
 from annotation.authoring.access import checklists_to_work_on
 from annotation.monitoring.progress import study_rows
 from annotation.recruitment.participation import participations
-from annotation.studies.access import studies_read_by
+from annotation.studies.access import studies_listed
 from config.home_changes import changes_since, note_visit, waiting_in
 from generation.execution.progress import with_counts
 from judging.models import JudgeRun, PlannedItem
@@ -39,7 +39,7 @@ def runs_in_progress(user: User) -> QuerySet[JudgeRun]:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
-    studies = list(studies_read_by(user)[: MOST_STUDIES + 1])
+    studies = list(studies_listed(user)[: MOST_STUDIES + 1])
     to_rate = participations(user)
     if studies:  # a reader of results finds the other studies below, each with its own link to rate
         to_rate = [participation for participation in to_rate if participation.submitted or participation.has_open]
