@@ -218,10 +218,10 @@ def verdicts(request: Request, public_id: str) -> ApiResponse:
         raise Unusable(f"show must be one of: {', '.join(FILTERS)}.")
     rows = verdict_list(found, shown, storable(asked.get("q", "").strip())[:200])
     pages = VerdictPages()
-    places = pages.paginate_queryset(cast(Any, range(len(rows))), request) or []
+    places: list[int] = pages.paginate_queryset(cast(Any, range(len(rows))), request) or []
     pks = rows.pks(places[0], places[-1] + 1) if places else []
     records = verdict_records(found, pks, raw=asked.get("raw") in ("1", "true"))
-    return pages.get_paginated_response(VerdictSerializer(records, many=True).data)
+    return pages.get_paginated_response(VerdictSerializer(cast(Any, records), many=True).data)
 
 
 @extend_schema(

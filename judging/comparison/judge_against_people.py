@@ -21,7 +21,7 @@ from calibration.reports.registry import Plain
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.judges.comparison import Coefficient, correlate
-from calibration.statistics.resampling import IntervalKind
+from calibration.statistics.resampling import BoolArray, IntervalKind, cluster_intervals
 from calibration.statistics.ties import level_places, settle_ties
 from generation.models import Category
 from judging.leaderboards.observations import weighted_points
@@ -110,11 +110,23 @@ class NoItemAgreement:
 
 
 @dataclass(frozen=True)
+class Bias:
+    """The mean of the judge's points minus people's mean score, both on 0 to 100, over the responses that both scored."""
+
+    value: float
+    low: float
+    high: float
+    interval_kind: IntervalKind
+    clusters: int
+
+
+@dataclass(frozen=True)
 class JudgeComparison:
     """A judge against people, as it is stored. `people` counts raters, `unscored` the judge's unusable verdicts.
 
     `equal` are the correlations with equal weights. Where there are none, `correlation_why` and `equal_why` name the
-    reason. `own_weights`: the weights were fitted to the same people's answers.
+    reason. `own_weights`: the weights were fitted to the same people's answers. `ceiling` is what a person reaches: each
+    person's overall score against the mean of the others, on the same responses; None with a single person a response.
     """
 
     judge: str
@@ -130,6 +142,8 @@ class JudgeComparison:
     correlation_why: str = ""
     equal: Correlations | None = None
     equal_why: str = ""
+    ceiling: Correlations | None = None
+    bias: Bias | None = None
 
 
 def compare(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> JudgeComparison:
@@ -190,6 +204,8 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
         "points": plain(points),
         **_correlation("correlation", x, y, instruction, draws, seed),
         **_correlation("equal", _exact(plain_points.points[at_judge]), y, instruction, draws, seed),
+        "ceiling": _ceiling(labels.of_criterion(overall_keys[0]), shared, draws, seed),
+        "bias": plain(_bias(x, y, instruction, draws, seed)),
         "items": [
             plain(_item_agreement(people, verdicts, key, draws, seed))
             for key in people.keys_of_role("item")
@@ -268,6 +284,33 @@ def _about(frame: ScoreFrame, responses: Ints) -> tuple[Ints, Ints]:
     known, first = np.unique(frame.response, return_index=True)
     places = first[np.searchsorted(known, responses)]
     return frame.instruction[places], frame.model[places]
+
+
+def _ceiling(overall: ScoreFrame, shared: Ints, draws: int, seed: int) -> Plain | None:
+    """Correlate each person's score of a response with the mean of the other people's scores of it."""
+    given = overall.select(np.isin(overall.response, shared))
+    share = 10 * (given.value - given.low) / (given.high - given.low)
+    _responses, place = np.unique(given.response, return_inverse=True)
+    counts, sums = np.bincount(place), np.bincount(place, weights=share)
+    several = counts[place] > 1
+    if not several.any():
+        return None
+    others = (sums[place][several] - share[several]) / (counts[place][several] - 1)
+    found = _correlation("ceiling", _exact(share[several]), _exact(others), given.instruction[several], draws, seed)
+    ceiling: Plain | None = found["ceiling"]
+    return ceiling
+
+
+def _bias(judge: Floats, people: Floats, clusters: Ints, draws: int, seed: int) -> Bias:
+    """Return the mean difference; `judge` is on 0 to 100 and `people` on 0 to 10, arrays (n,). Clusters are resampled."""
+    _names, place = np.unique(clusters, return_inverse=True)
+    sums, counts = np.bincount(place, weights=judge - 10 * people), np.bincount(place).astype(np.float64)
+
+    def statistic(drawn: Floats) -> tuple[Floats, BoolArray]:
+        return ((drawn @ sums) / (drawn @ counts))[:, None], np.ones(len(drawn), dtype=np.bool_)
+
+    values, ends = cluster_intervals(statistic, counts.size, draws=draws, seed=seed)
+    return Bias(float(values[0]), float(ends.low[0]), float(ends.high[0]), ends.kind, ends.clusters)
 
 
 def _correlation(name: str, x: Floats, y: Floats, clusters: Ints, draws: int, seed: int) -> Plain:

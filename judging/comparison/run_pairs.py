@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from django.core.cache import cache
@@ -151,7 +151,8 @@ def _said_by(run: JudgeRun) -> dict[Place, _Said]:
     )
     values: dict[Place, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     about: dict[Place, dict[str, Any]] = {}
-    for row in rows.iterator(5_000):
+    for found in rows.iterator(5_000):
+        row = cast(dict[str, Any], found)
         one, other = row["task__response_a"], row["task__response_b"] or 0
         part = json.dumps(row["task__part"], sort_keys=True) if row["task__part"] else ""
         place = (min(one, other), max(one, other), part) if other else (one, 0, part)

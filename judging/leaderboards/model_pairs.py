@@ -23,7 +23,7 @@ SORTS = (FIRST, SECOND, GAP, ORDER)
 
 @dataclass(frozen=True)
 class SharedInstruction:
-    """Values on the board's metric before rescaling; `gap` is the first model's value minus the second's."""
+    """Values on the scale of the board and of the difference; `gap` is the first model's value minus the second's."""
 
     pk: int
     public_id: str
@@ -67,7 +67,7 @@ def model_pair(board: Leaderboard, first: str, second: str, sort: str = GAP) -> 
             float(value),
             float(rival),
         )
-        for pk, value, rival in zip(shared.tolist(), values, rivals, strict=True)
+        for pk, value, rival in zip(shared.tolist(), board.rule.scaled(values), board.rule.scaled(rivals), strict=True)
         if (instruction := instructions.get(pk)) is not None
     ]
     return ModelPair(board, first, second, tuple(_ordered(rows, sort)), difference)

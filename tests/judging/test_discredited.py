@@ -325,7 +325,8 @@ def test_the_verdicts_beside_a_comparison_are_those_that_it_rests_on():
     pair = model_pair(board, *(one.model for one in board.models))
     assert len(pair.rows) == 2
     for row in pair.rows:
-        assert (row.first, row.second) == (25, 25)
+        # 25 of 100 points, on the scale of the board: (25 - 75) x 4.
+        assert (row.first, row.second) == (-200, -200)
         item = compared_item(pair, row)
         assert {said.score for side in item.sides for said in side.verdicts} == {"0.25"}
 

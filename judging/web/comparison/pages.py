@@ -29,6 +29,7 @@ from calibration.web.freshness import Freshness, freshness_of, not_yet, shown_re
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
 from calibration.web.serving import file_of
+from generation.endpoints.pricing import currency_of
 from judging.comparison.judge_against_people import KIND, JudgeComparison, has_overall, question_about, weighting_for
 from judging.leaderboards.weighting import EQUAL, Weighting
 from judging.web.comparison.blocks import (
@@ -39,6 +40,7 @@ from judging.web.comparison.blocks import (
     panel_without_report,
 )
 from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
+from judging.web.comparison.judge_table import judge_rows
 
 
 @require_safe
@@ -77,6 +79,8 @@ def _judges_page(request: HttpRequest, user: User, study: Study, failed: Sequenc
         "study": study,
         "provenance": provenance_of(study),
         "panels": panels,
+        "rows": judge_rows(study, panels, [row.judge.pk for row in failed]),
+        "currency": currency_of(study.workspace_id) if panels else "",
         "freshness": freshness,
         "leads": leads_workspace_of(user, study),
         "has_tasks": study.tasks.exists(),

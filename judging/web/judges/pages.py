@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
-from annotation.models import Assignment, Rater, Study
+from annotation.models import Assignment, Rater, Study, Task
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
 from core.web.access import visible_or_404
 from generation.models import LanguageModel
@@ -29,6 +29,7 @@ from judging.web.judges.prompt_preview import PromptPreview, preview_sources, pr
 from judging.web.monitoring.pages import changed_since
 
 RUNS_SHOWN = 50
+STUDIES_TO_ASK = 20
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,18 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         "leads": _led(request).filter(pk=rater.workspace_id).exists(),
         "provenance": [rater.provenance] if rater.provenance else [],
         "changed": changed_since(rater),
+        "asks": _studies_to_ask(request, rater, made),
     }
     return render(request, "judging/judge.html", context)
+
+
+def _studies_to_ask(request: HttpRequest, rater: Rater, made: Judge | None) -> list[Study]:
+    """Return the newest studies, of those that the reader leads, with tasks of the kind that the judge answers."""
+    if made is None or made.jurors.exists():
+        return []
+    tasks = Task.objects.filter(study=OuterRef("pk"), kind=METHODS[made.method].task_kind)
+    found = Study.objects.filter(Exists(tasks), workspace__in=_led(request).filter(pk=rater.workspace_id))
+    return list(found.select_related("workspace").order_by("-created_at", "-pk")[:STUDIES_TO_ASK])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,5 +1,6 @@
 """Two judge runs side by side, item by item, with what moved."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -86,7 +87,7 @@ def compare_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, "judging/compare_runs.html", context)
 
 
-def run_names(runs: "list[JudgeRun | None]") -> list[str]:
+def run_names(runs: Sequence[JudgeRun | None]) -> list[str]:
     """Return a name for each run that tells it apart: judge, prompt version, study, time and label."""
     known = [run for run in runs if run is not None]
     versions = prompt_versions(run.judge for run in known)

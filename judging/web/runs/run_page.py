@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, ngettext
 
+from annotation.models import Task
 from core.clock import Clock
 from core.messages.message import from_json
 from core.messages.rendering import for_reader
@@ -110,6 +111,10 @@ def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -
     if is_panel(run):
         sentence = ngettext(
             "%(scored)d of %(total)d question answered", "%(scored)d of %(total)d questions answered", progress.total
+        )
+    elif run.study.task_kind == Task.Kind.PAIR:
+        sentence = ngettext(
+            "%(scored)d of %(total)d pair judged", "%(scored)d of %(total)d pairs judged", progress.total
         )
     else:
         sentence = ngettext(

@@ -5,6 +5,7 @@ from typing import cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -96,6 +97,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
         judges=judges.order_by("rater__label", "pk"),
         models=models.select_related("endpoint"),
         kinds=target.kinds,
+        initial=_asked_for(request, judges),
     )
     estimate = None
     if request.method == "POST" and form.is_valid():
@@ -112,6 +114,12 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
     status = 422 if form.is_bound and form.errors else 200
     htmx = getattr(request, "htmx", False) and request.POST.get("action") == PREVIEW
     return render(request, "judging/start_run.html" + ("#estimate" if htmx else ""), context, status=status)
+
+
+def _asked_for(request: HttpRequest, judges: "QuerySet[Judge]") -> dict[str, object]:
+    """Return the judge that ?judge= names as the form's first choice."""
+    named = judges.filter(rater__public_id=request.GET.get("judge", ""))
+    return {"judges": list(named.values_list("pk", flat=True))}
 
 
 def _estimated(form: RunForm, target: Target, user: User) -> Estimate | None:

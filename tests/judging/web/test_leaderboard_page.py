@@ -295,7 +295,8 @@ def test_two_models_are_compared_instruction_by_instruction(client, judged):
     assert len(re.findall(r"compare/item/", html)) == 24
     rows = list(csv.reader(io.StringIO(compared(client, study, file="items.csv").content.decode("utf-8-sig"))))
     assert len(rows) == 25
-    assert {float(row[4]) for row in rows[1:]} == {25.0}
+    # On the scale of the difference above: 25 points of the checklist are 100 of the board.
+    assert {float(row[4]) for row in rows[1:]} == {100.0}
     turned = markup(compared(client, study, first="model1", second="model0"))
     assert "model0 is ahead of model1 by 100.0" in turned
     assert "Choose two different models" in markup(compared(client, study, second="model0"))

@@ -1,0 +1,75 @@
+"""The table of a study's judges: each with its agreement beside that of a person, its bias, price, pace and state."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from annotation.models import Study
+from calibration.statistics.judges.comparison import Coefficient
+from calibration.web.messages.statistics import with_interval
+from judging.comparison.judge_against_people import Bias
+from judging.comparison.judge_costs import JudgeCosts, costs_in, drift_in, judges_made
+from judging.comparison.run_lists import is_priced
+from judging.web.comparison.blocks import ComparisonPanel
+
+PER = 100
+
+
+@dataclass(frozen=True)
+class JudgeRow:
+    """A judge in the reader's language. Texts are '' where there is nothing to say; `price` is for PER usable verdicts.
+
+    `unpriced`: nobody said what its calls cost. `watch` is the id of its drift monitor in this study.
+    """
+
+    panel: ComparisonPanel
+    agreement: str
+    ceiling: str
+    bias: str
+    price: Decimal | None
+    unpriced: bool
+    seconds: float | None
+    watch: str
+    drifted: bool
+    failed: bool
+    run: str
+
+
+def judge_rows(study: Study, panels: Sequence[ComparisonPanel], failed: Collection[int]) -> list[JudgeRow]:
+    """Return a row for each panel, the judge that agrees most first; `failed` are pks of judges that failed a check."""
+    raters = [panel.judge.pk for panel in panels]
+    costs, drift, made = costs_in(study, raters), drift_in(study, raters), judges_made(raters)
+    rows = []
+    for panel in sorted(panels, key=_order):
+        pk, report = panel.judge.pk, panel.report
+        cost: JudgeCosts | None = costs.get(pk)
+        money = cost.money if cost else None
+        known = money is not None and pk in made and is_priced(made[pk], money)
+        watch, drifted = drift.get(pk, ("", False))
+        found, person = (report.correlation, report.ceiling) if report else (None, None)
+        bias = report.bias if report else None
+        rows.append(
+            JudgeRow(
+                panel,
+                _stated(found.spearman, found.interval_kind) if found else "",
+                _stated(person.spearman, person.interval_kind) if person else "",
+                _stated(bias, bias.interval_kind) if bias else "",
+                PER * money if known and money is not None else None,
+                money is not None and not known,
+                cost.seconds if cost else None,
+                watch,
+                drifted,
+                pk in failed,
+                cost.run if cost else "",
+            )
+        )
+    return rows
+
+
+def _stated(found: Coefficient | Bias, kind: str) -> str:
+    return with_interval(found.value, found.low, found.high, kind)
+
+
+def _order(panel: ComparisonPanel) -> tuple[bool, float, str]:
+    found = panel.report.correlation if panel.report else None
+    return (found is None, -found.spearman.value if found else 0.0, panel.judge.name)
