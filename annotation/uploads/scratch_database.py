@@ -22,7 +22,8 @@ def on_a_copy(folder: Path) -> Iterator[None]:
     real.ensure_connection()
     target = sqlite3.connect(path)
     try:
-        real.connection.backup(target)
+        with real.wrap_database_errors:  # a full disk, say
+            real.connection.backup(target)
     finally:
         target.close()
     copy = type(real)({**real.settings_dict, "NAME": str(path)}, DEFAULT_DB_ALIAS)
