@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -18,29 +18,38 @@ from calibration.statistics.ranking.bradley_terry import (
     on_elo_scale,
 )
 from calibration.statistics.ranking.comparisons import Games, as_games
+from calibration.statistics.ranking.coverage import instructions_compared, unranked_in
 from calibration.statistics.ranking.davidson import davidson
 from calibration.statistics.ranking.elo import elo, elo_orders
 from calibration.statistics.ranking.paired_effects import PairedEffects, length_contrast, paired_effects
 from calibration.statistics.ranking.pairs import Points, points
+from calibration.statistics.ranking.rank_intervals import rank_ends, ranks, ranks_among
 from calibration.statistics.report_reasons import NoLengths, NoPairs, NoPositions
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
 
 T = TypeVar("T")
+NotRanked = Literal["", "few", "no_interval"]
 ORDERS = 200
 
 
 @dataclass(frozen=True)
 class ModelStrength:
-    """A model's Bradley-Terry strength in Elo points with its ends, and the rank with the ends of the true rank."""
+    """A model's Bradley-Terry strength in Elo points with its ends, and the rank with the ends of the true rank.
+
+    Ranks are among the models that are ranked; `not_ranked` says why the model is not. `clusters` counts the different
+    instructions on which it was compared.
+    """
 
     model: str
     strength: float
     low: float
     high: float
-    rank: int
-    rank_low: int
-    rank_high: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    clusters: int
+    not_ranked: NotRanked
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class Strengths:
-    """Bradley-Terry strengths of k models, the strongest first.
+    """Bradley-Terry strengths of k models, the strongest first, and after the others those that are not ranked.
 
     `ahead` (k, k) is the probability that the row's model is truly ahead of the column's, `beats` (k, k) that it is
     preferred in one comparison.
@@ -72,7 +81,10 @@ class Strengths:
 
 @dataclass(frozen=True)
 class TieStrengths:
-    """Davidson's model: `strength`, `low`, `high` (k,) in Elo points; the rest is that of the statistic."""
+    """Davidson's model: `strength`, `low`, `high` (k,) in Elo points; the rest is that of the statistic.
+
+    The rank of a model that is not ranked is 0.
+    """
 
     models: list[str]
     strength: FloatArray
@@ -93,7 +105,10 @@ class TieStrengths:
 
 @dataclass(frozen=True)
 class ModelElo:
-    """A model's Elo rating and rank after all comparisons, over the last of them, and over shuffled orders."""
+    """A model's Elo rating and rank after all comparisons, over the last of them, and over shuffled orders.
+
+    The ranks of a model that is not ranked are 0.
+    """
 
     model: str
     rating: float
@@ -108,11 +123,15 @@ class ModelElo:
     high: float
     rank_low: int
     rank_high: int
+    not_ranked: NotRanked
 
 
 @dataclass(frozen=True)
 class EloRatings:
-    """Elo ratings, the highest first, over `orders` shuffled orders and the `last_games` last comparisons."""
+    """Elo ratings, the highest first and those that are not ranked last.
+
+    They are over `orders` shuffled orders and the `last_games` last comparisons.
+    """
 
     models: list[ModelElo]
     orders: int
@@ -243,16 +262,42 @@ def _named(played: PlayedGames, models: Iterable[Hashable]) -> list[str]:
 
 
 def _points(played: PlayedGames, games: Games, draws: int, seed: int) -> Points:
-    found = points(games, draws=draws, seed=seed)
-    return replace(found, models=tuple(_named(played, found.models)))
+    found, ranked = points(games, draws=draws, seed=seed), _ranked(games)
+    return replace(
+        found,
+        models=tuple(_named(played, found.models)),
+        rank=ranks_among(found.total, ranked),
+        rank_per_game=ranks_among(found.per_game, ranked),
+    )
+
+
+def _ranked(games: Games) -> Bools:
+    """Which models (k,) are ranked."""
+    return ~np.isin(np.arange(len(games.models)), list(unranked_in(games)))
+
+
+def _why_not(games: Games) -> list[str]:
+    """Why a model is not ranked, by its place; '' where it is."""
+    out = unranked_in(games)
+    return [str(out.get(place, "")) for place in range(len(games.models))]
+
+
+def _in_order(value: Floats, ranked: Bools) -> Ints:
+    """Places by value, those that are not ranked after the others."""
+    order = descending(value)
+    return np.concatenate([order[ranked[order]], order[~ranked[order]]])
 
 
 def _strength(played: PlayedGames, draws: int, seed: int) -> Strengths:
     """Fit Bradley-Terry on the scale of Elo points, the strongest first."""
     found = bradley_terry_intervals(played.games, draws=draws, seed=seed)
-    order = descending(found.fit.strength)
+    ranked = _ranked(played.games)
+    order = _in_order(found.fit.strength, ranked)
     strength, low, high = (on_elo_scale(values) for values in (found.fit.strength, found.low, found.high))
-    columns = (_named(played, found.fit.models), strength, low, high, found.fit.rank, found.rank_low, found.rank_high)
+    columns = (
+        *(_named(played, found.fit.models), strength, low, high, *_ranks(found, ranked)),
+        *(instructions_compared(played.games), _why_not(played.games)),
+    )
     ahead = part(found.ahead)
     return Strengths(
         models=rows_in_order(ModelStrength, order, columns),
@@ -263,6 +308,16 @@ def _strength(played: PlayedGames, draws: int, seed: int) -> Strengths:
         beats=found.fit.beats[np.ix_(order, order)],
         lead=_lead(found, order),
     )
+
+
+def _ranks(found: BradleyTerryIntervals, ranked: Bools) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ranks (k,) and their ends among the models that are ranked, None for the others."""
+    point, sample = found.fit.strength[ranked], found.strength_draws[:, ranked]
+    among = (ranks(point), *rank_ends(point, sample, found.interval_kind, found.clusters))
+    columns = tuple(np.full(len(ranked), None, dtype=object) for _each in among)
+    for column, values in zip(columns, among, strict=True):
+        column[ranked] = values.tolist()
+    return columns[0], columns[1], columns[2]
 
 
 def rows_in_order(row: Callable[..., T], order: Ints, columns: Sequence[Sequence[object] | np.ndarray]) -> list[T]:
@@ -284,17 +339,21 @@ def _davidson(played: PlayedGames, draws: int, seed: int) -> TieStrengths:
     found = davidson(played.games, draws=draws, seed=seed)
     values = {each.name: getattr(found, each.name) for each in fields(TieStrengths)}
     values |= {name: on_elo_scale(values[name]) for name in ("strength", "low", "high")}
-    return TieStrengths(**{**values, "models": _named(played, found.models)})
+    rank = ranks_among(found.strength, _ranked(played.games))
+    return TieStrengths(**{**values, "models": _named(played, found.models), "rank": rank})
 
 
 def _elo(played: PlayedGames, seed: int) -> EloRatings:
-    once, shuffled = elo(played.games), elo_orders(played.games, orders=ORDERS, seed=seed)
+    ranked = _ranked(played.games)
+    once = elo(played.games, ranked=ranked)
+    shuffled = elo_orders(played.games, orders=ORDERS, seed=seed, ranked=ranked)
     columns = (
         *(_named(played, once.models), once.rating, once.rank),
         *(once.last_low, once.last_high, once.last_rank_low, once.last_rank_high),
         *(shuffled.mean, shuffled.deviation, shuffled.low, shuffled.high, shuffled.rank_low, shuffled.rank_high),
+        _why_not(played.games),
     )
-    rows = rows_in_order(ModelElo, descending(once.rating), columns)
+    rows = rows_in_order(ModelElo, _in_order(once.rating, ranked), columns)
     return EloRatings(rows, shuffled.orders, once.last_games, once.start, once.k)
 
 

@@ -55,7 +55,10 @@ class Removal:
                 rows._raw_delete(rows.db)
 
     def _in_order(self) -> list[AnyModel]:
-        """The tables, each after those whose rows cannot be without it: what counts a row that goes looks at what it is of."""
+        """The tables, each after those whose rows cannot be without it.
+
+        A trigger that counts a row that goes looks at what the row is of.
+        """
         order: dict[AnyModel, None] = {}
 
         def visit(model: AnyModel, under_way: frozenset[AnyModel]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.ranking.bradley_terry import bradley_terry_intervals, on_elo_scale
 from calibration.statistics.ranking.comparisons import as_games
+from calibration.statistics.ranking.coverage import Unranked, instructions_compared, unranked_in
 from calibration.statistics.ranking.elo import elo
 from calibration.statistics.ranking.pairs import points
 from calibration.statistics.ranking.power import shared_ranks
@@ -105,11 +106,16 @@ class Standing:
     low: float | None
     high: float | None
     rank: int | None
+    instructions: int = 0
+    not_ranked: Unranked | None = None
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Most points per comparison first. `strengthless` says why there are no strengths; '' if there are."""
+    """Most points per comparison first, and after the others the models that are not ranked.
+
+    `strengthless` says why there are no strengths; '' if there are.
+    """
 
     rows: tuple[Standing, ...]
     interval_kind: IntervalKind
@@ -121,11 +127,12 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
     """Rank the models from observations of pairs, two per pair.
 
     `wins` holds 1, .5 or 0 as `top` for the same pairs. Elo processes the comparisons by instruction. Ranks compare
-    models with paired t tests over the instructions that all of them have (HREF, table 3).
+    models with paired t tests over the instructions that all of those that are ranked have (HREF, table 3).
     """
     half = wins.select(wins.response < wins.rival)
     half = half.select(np.lexsort([half.rival, half.response, half.instruction]))
     comparisons = as_games(half.model, half.opponent, win_shares(half.top - 0.5), clusters=half.instruction)
+    out, compared = unranked_in(comparisons), instructions_compared(comparisons)
     totals, ratings = points(comparisons), elo(comparisons)
     fitted, strengthless = None, ""
     try:
@@ -133,7 +140,8 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
     except NoStatistic as error:
         strengthless = type(error).__name__
     try:
-        ranks = ranks_of(observations, names)
+        ranked = [int(str(model)) for place, model in enumerate(comparisons.models) if place not in out]
+        ranks = ranks_of(observations.select(np.isin(observations.model, ranked)), names)
     except NoStatistic:
         ranks = {}
     rows = []
@@ -155,9 +163,11 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
                 low=low,
                 high=high,
                 rank=ranks.get(name),
+                instructions=int(compared[place]),
+                not_ranked=out.get(place),
             )
         )
-    rows.sort(key=lambda row: (-row.per_comparison, row.model))
+    rows.sort(key=lambda row: (row.not_ranked is not None, -row.per_comparison, row.model))
     return Standings(tuple(rows), fitted.interval_kind if fitted else "none", comparisons.clusters, strengthless)
 
 

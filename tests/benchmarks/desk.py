@@ -2,8 +2,8 @@
 
     PLUMBLINE_DATA_DIR=FOLDER python tests/benchmarks/desk.py [--answers 250000]
 
-The desk shows kept counts and has a worker count again; count_ms is what one such counting takes. first_ms is the
-first visit of all, where nothing was counted yet and the desk says so.
+The desk shows the counts that the database keeps; count_ms is what measuring the disagreements takes, which a worker does.
+first_ms is the first visit of all.
 
 Makes, in the database of the environment (its own file on SQLite), a checklist study of so many answers by 400 raters
 in three cohorts, five seats a task, seven scores an answer, with controls and their outcomes; then asks for every

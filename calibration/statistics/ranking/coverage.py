@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.statistics.ranking.comparisons import Games
+from calibration.statistics.resampling import MIN_CLUSTERS, IntArray
 
 SHARE = 0.5
 """Of the median number of instructions of all models; a model with fewer is listed and not ranked."""
@@ -37,3 +38,15 @@ def unranked(instructions: Mapping[Model, int]) -> dict[Model, Unranked]:
         elif some_have_intervals and n < MIN_CLUSTERS:
             found[model] = Unranked.NO_INTERVAL
     return found
+
+
+def instructions_compared(games: Games) -> IntArray:
+    """The number (k,) of different instructions, which are the clusters, on which each model was compared."""
+    sides = np.concatenate([games.first, games.second])
+    pairs = np.unique(np.column_stack([sides, np.tile(games.cluster, 2)]), axis=0)
+    return np.bincount(pairs[:, 0], minlength=len(games.models)).astype(np.int64)
+
+
+def unranked_in(games: Games) -> dict[int, Unranked]:
+    """Return the places of the models that are not ranked from these comparisons, and why."""
+    return unranked(dict(enumerate(instructions_compared(games).tolist())))

@@ -12,8 +12,8 @@ import numpy as np
 from calibration.statistics.errors import OutOfRange, TooFewRatings
 from calibration.statistics.ranking.bradley_terry import ELO_POINTS
 from calibration.statistics.ranking.comparisons import Games
-from calibration.statistics.ranking.rank_intervals import ranks
-from calibration.statistics.resampling import FloatArray, IntArray
+from calibration.statistics.ranking.rank_intervals import ranks_among
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
 START = 1500.0
 K = 32.0
@@ -66,8 +66,13 @@ class EloOrders:
     seed: int
 
 
-def elo(games: Games, *, start: float = START, k: float = K, last_games: int = LAST_GAMES) -> Elo:
-    """Process the comparisons once, in their order. `last_games` above their number means all of them."""
+def elo(
+    games: Games, *, start: float = START, k: float = K, last_games: int = LAST_GAMES, ranked: BoolArray | None = None
+) -> Elo:
+    """Process the comparisons once, in their order. `last_games` above their number means all of them.
+
+    Ranks are among the models of the mask `ranked` (k,), all by default, and 0 for the others.
+    """
     watched = min(last_games, len(games))
     rating = [start / HALF_UNIT] * len(games.models)
     step = k / HALF_UNIT
@@ -82,7 +87,7 @@ def elo(games: Games, *, start: float = START, k: float = K, last_games: int = L
         rating[b] -= gain
     history[watched] = rating
     history *= HALF_UNIT
-    placed = ranks(history)
+    placed = ranks_among(history, np.ones(len(rating), dtype=bool) if ranked is None else ranked)
     return Elo(
         models=games.models,
         rating=history[-1],
@@ -98,8 +103,19 @@ def elo(games: Games, *, start: float = START, k: float = K, last_games: int = L
     )
 
 
-def elo_orders(games: Games, *, orders: int = 200, seed: int = 0, start: float = START, k: float = K) -> EloOrders:
-    """Compute Elo over `orders` shuffles of the comparisons, stepping all of them together. Raises TooFewRatings if 0."""
+def elo_orders(
+    games: Games,
+    *,
+    orders: int = 200,
+    seed: int = 0,
+    start: float = START,
+    k: float = K,
+    ranked: BoolArray | None = None,
+) -> EloOrders:
+    """Compute Elo over `orders` shuffles of the comparisons, stepping all of them together. Raises TooFewRatings if 0.
+
+    `ranked` as for `elo`.
+    """
     if orders < 1:
         raise TooFewRatings(orders, 1, "orders")
     models = len(games.models)
@@ -115,7 +131,7 @@ def elo_orders(games: Games, *, orders: int = 200, seed: int = 0, start: float =
         block = shuffled[:, begin : begin + GAMES_AT_ONCE].T.astype(np.int64)
         _play(rating, np.ascontiguousarray(block), models, k / HALF_UNIT)
     final = rating.reshape(orders, models) * HALF_UNIT
-    placed = ranks(final)
+    placed = ranks_among(final, np.ones(models, dtype=bool) if ranked is None else ranked)
     return EloOrders(
         models=games.models,
         ratings=final,

@@ -6,7 +6,7 @@ difference leaves 0 outside an interval that is simultaneous over all rivals of 
 
 import numpy as np
 
-from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import margin
 
 
@@ -14,6 +14,13 @@ def ranks(strength: FloatArray) -> IntArray:
     """1 + the number of larger entries along the last axis; entries equal but for rounding share the better rank."""
     reached = strength + margin(strength)
     return np.asarray(1 + (strength[..., None, :] > reached[..., :, None]).sum(axis=-1), dtype=np.int64)
+
+
+def ranks_among(strength: FloatArray, ranked: BoolArray) -> IntArray:
+    """The same among the models that are ranked, a mask (k,) over the last axis; 0 for the others."""
+    found = np.zeros(strength.shape, dtype=np.int64)
+    found[..., ranked] = ranks(strength[..., ranked])
+    return found
 
 
 def rank_ends(point: FloatArray, sample: FloatArray, kind: IntervalKind, clusters: int) -> tuple[IntArray, IntArray]:

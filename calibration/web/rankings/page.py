@@ -86,7 +86,12 @@ RANKINGS_PAGE = PageKind(
 def _pairs_opening(found: Strengths | Missing, *, items: bool) -> str:
     if isinstance(found, Missing):
         return reason_of(found)
-    rows = found.models
+    rows = [row for row in found.models if not row.not_ranked]
+    if len(rows) == 1:
+        return gettext(
+            "%(first)s has a strength of %(value)s Elo points; no other model was compared on enough of the instructions "
+            "to be ranked."
+        ) % {"first": rows[0].model, "value": number(rows[0].strength, 1)}
     level = _level(rows, lambda row: row.strength)
     if len(level) > 1:
         return gettext("%(n)d models share first place: %(models)s, each with a strength of %(value)s Elo points.") % {
@@ -96,7 +101,7 @@ def _pairs_opening(found: Strengths | Missing, *, items: bool) -> str:
         }
     clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
     unclear = gettext("No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
-    sentence = (unclear if rows[0].rank_high > 1 else clear) % {
+    sentence = (unclear if (rows[0].rank_high or 0) > 1 else clear) % {
         "first": rows[0].model,
         "second": rows[1].model,
         "lead": estimate_words(found.lead, step=1, items=items),

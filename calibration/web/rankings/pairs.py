@@ -1,7 +1,7 @@
 """Blocks of rankings from pairs: strengths and ranks, who is ahead, the spread of Elo, points, position and length."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import asdict
 from functools import cache
 from math import sqrt
 
@@ -21,11 +21,12 @@ from calibration.reports.pair_rankings import (
     Strengths,
     TieStrengths,
 )
-from calibration.reports.rankings import RankedMeans
+from calibration.reports.rankings import ModelMean, RankedMeans
 from calibration.statistics.judges.bias import LengthBias, PositionBias
+from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ranking.elo import elo_variance_law, simulate_elo_variance
 from calibration.statistics.ranking.pairs import Points
-from calibration.statistics.resampling import FloatArray
+from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray
 from calibration.statistics.ties import descending
 from calibration.web.blocks import Block, Cells, Column, Table, cells_of, interval_cells, span_of
 from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
@@ -56,9 +57,7 @@ def _strength(found: Strengths | Missing, clusters: str) -> Block:
     kind = found.interval_kind
     figure = ranges(
         [
-            RangeRow(
-                row.model, [Span(row.strength, row.low, row.high)], note=rank_words(row.rank_low, row.rank_high, kind)
-            )
+            RangeRow(row.model, [Span(row.strength, row.low, row.high)], note=_rank_note(row, kind))
             for row in found.models
         ],
         title=title,
@@ -66,18 +65,59 @@ def _strength(found: Strengths | Missing, clusters: str) -> Block:
         series=[gettext("Bradley-Terry")],
     )
     table = Table(
-        [Column(gettext("Model")), *Column.interval(gettext("Strength"), 1), *rank_columns()],
+        [*(Column(gettext("Model")), *Column.interval(gettext("Strength"), 1), *rank_columns()), not_ranked_column()],
         [
-            [
-                row.model,
-                *cells_of(row.strength, row.low, row.high, kind),
-                *cells_of(row.rank, row.rank_low, row.rank_high, kind),
-            ]
+            [row.model, *cells_of(row.strength, row.low, row.high, kind), *_rank_cells(row, kind), row.not_ranked]
             for row in found.models
         ],
     )
     caption = ends_meaning(kind, found.clusters, clusters)
-    return Block("strength", title, figure=figure, caption=caption, table=table)
+    notes = unranked_notes(found.models, clusters)
+    return Block("strength", title, figure=figure, caption=caption, table=table, notes=notes)
+
+
+def _rank_note(row: ModelStrength, kind: str) -> str:
+    if row.rank_low is None or row.rank_high is None:
+        return gettext("not ranked")
+    return rank_words(row.rank_low, row.rank_high, kind)
+
+
+def _rank_cells(row: ModelStrength, kind: str) -> tuple[int | None, float | None, float | None]:
+    if row.rank is None or row.rank_low is None or row.rank_high is None:
+        return None, None, None
+    return cells_of(row.rank, row.rank_low, row.rank_high, kind)
+
+
+def not_ranked_column() -> Column:
+    """The column that says why a model is not ranked; left out where all are."""
+    words: dict[str, str] = {Unranked.FEW: gettext("rated too seldom"), Unranked.NO_INTERVAL: gettext("no interval")}
+    return Column(gettext("Not ranked"), names=words, optional=True)
+
+
+def unranked_notes(rows: Sequence[ModelMean] | Sequence[ModelStrength], clusters: str) -> list[str]:
+    """Name the models that are listed without a rank, with their numbers of clusters, and say why."""
+    of: dict[str, object] = {"of": clusters, "least": MIN_CLUSTERS}
+    few, no_interval = (
+        ", ".join(f"{row.model} ({row.clusters})" for row in rows if row.not_ranked == why)
+        for why in (Unranked.FEW, Unranked.NO_INTERVAL)
+    )
+    notes = []
+    if few:
+        notes.append(
+            gettext(
+                "Listed without a rank, because rated on fewer than half of the median number of %(of)s of all models: "
+                "%(models)s."
+            )
+            % {**of, "models": few}
+        )
+    if no_interval:
+        notes.append(
+            gettext(
+                "Listed without a rank, because rated on fewer than %(least)d %(of)s, too few for an interval: %(models)s."
+            )
+            % {**of, "models": no_interval}
+        )
+    return notes
 
 
 def rank_columns() -> list[Column]:
@@ -154,8 +194,9 @@ def _elo(found: EloRatings | Missing, strength: Strengths | Missing) -> Block:
             Column(gettext("to"), 1),
             Column(gettext("Ranks, from"), 0),
             Column(gettext("to"), 0),
+            not_ranked_column(),
         ],
-        [astuple(row) for row in rows],
+        [_elo_cells(row) for row in rows],
     )
     moving = sum(row.rank_low != row.rank_high for row in rows)
     answer = gettext(
@@ -163,6 +204,13 @@ def _elo(found: EloRatings | Missing, strength: Strengths | Missing) -> Block:
         "model's rating is up to %(sd)s points."
     ) % {"moving": moving, "all": len(rows), "sd": number(max(row.deviation for row in rows), 1)}
     return Block("elo", title, answer=answer, figure=figure, table=table, folded=True)
+
+
+def _elo_cells(row: ModelElo) -> list[float | str | None]:
+    """The row's values, without ranks where the model is not ranked."""
+    values = asdict(row)
+    ranks = {name for name in values if "rank" in name and name != "not_ranked"} if row.not_ranked else set()
+    return [None if name in ranks else value for name, value in values.items()]
 
 
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -221,7 +269,7 @@ def _points(found: Points | Missing, clusters: str) -> Block:
     title = gettext("Points")
     if isinstance(found, Missing):
         return Block("points", title, reason=reason_of(found))
-    order = descending(found.per_game).tolist()
+    order = _ranked_first(found.per_game, found.rank_per_game)
     cells = [_cells(found.per_game, found.per_game_low, found.per_game_high, i, found.interval_kind) for i in order]
     figure = interval_bars(
         [Bar(str(found.models[i]), *cell) for i, cell in zip(order, cells, strict=True)],
@@ -244,15 +292,20 @@ def _points(found: Points | Missing, clusters: str) -> Block:
         [
             [
                 found.models[i],
-                *(column[i] for column in (found.total, found.rank, found.wins, found.ties, found.losses)),
+                *(found.total[i], found.rank[i] or None, found.wins[i], found.ties[i], found.losses[i]),
                 *cell,
-                found.rank_per_game[i],
+                found.rank_per_game[i] or None,
             ]
             for i, cell in zip(order, cells, strict=True)
         ],
     )
     caption = ends_meaning(found.interval_kind, found.clusters, clusters)
     return Block("points", title, figure=figure, caption=caption, table=table)
+
+
+def _ranked_first(value: FloatArray, rank: IntArray) -> list[int]:
+    """Places by value; models that are not ranked, whose rank is 0, come after the others."""
+    return sorted(descending(value).tolist(), key=lambda place: rank[place] == 0)
 
 
 def _cells(value: FloatArray, low: FloatArray, high: FloatArray, place: int, kind: str) -> Cells:
@@ -263,7 +316,7 @@ def _davidson(found: TieStrengths | Missing) -> Block:
     title = gettext("Strength with ties as an outcome (Davidson)")
     if isinstance(found, Missing):
         return Block("davidson", title, reason=reason_of(found))
-    order = descending(found.strength).tolist()
+    order = _ranked_first(found.strength, found.rank)
     kind = found.interval_kind
     figure = ranges(
         [RangeRow(found.models[i], [Span(found.strength[i], found.low[i], found.high[i])]) for i in order],
@@ -273,7 +326,10 @@ def _davidson(found: TieStrengths | Missing) -> Block:
     )
     table = Table(
         [Column(gettext("Model")), *Column.interval(gettext("Strength"), 1), Column(gettext("Rank"), 0)],
-        [[found.models[i], *_cells(found.strength, found.low, found.high, i, kind), found.rank[i]] for i in order],
+        [
+            [found.models[i], *_cells(found.strength, found.low, found.high, i, kind), found.rank[i] or None]
+            for i in order
+        ],
     )
     answer = gettext("Two equal models would tie in %(share)s of their comparisons (tie parameter %(tie)s).") % {
         "share": number(found.equal_tie),

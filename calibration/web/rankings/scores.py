@@ -9,14 +9,13 @@ from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
 from calibration.reports.rankings import CategoryMeans, ModelMean, RankedMeans, ScoreParts
-from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.messages.intervals import ends_meaning
 from calibration.web.messages.names import category_names
 from calibration.web.messages.reasons import reason_of
-from calibration.web.rankings.pairs import ahead_block, rank_columns, rank_words
+from calibration.web.rankings.pairs import ahead_block, not_ranked_column, rank_columns, rank_words, unranked_notes
 
 KINDS = ("bootstrap95", "leave_one_out_range", "none")
 
@@ -51,7 +50,7 @@ def _means(found: RankedMeans | Missing, clusters: str) -> Block:
             Column(clusters.capitalize(), 0),
             *Column.interval(gettext("Mean"), 3),
             *rank_columns(),
-            Column(gettext("Not ranked"), names=_not_ranked_words(), optional=True),
+            not_ranked_column(),
         ],
         [
             [row.model, row.n, row.clusters, *interval_cells(row.mean, row), *_rank_cells(row), row.not_ranked]
@@ -102,25 +101,8 @@ def means_notes(rows: Sequence[ModelMean], clusters: str) -> list[str]:
 
 
 def _unranked_notes(rows: Sequence[ModelMean], of: Mapping[str, object]) -> list[str]:
-    few = [row for row in rows if row.not_ranked == "few"]
-    no_interval = [row for row in rows if row.not_ranked == "no_interval"]
-    notes = []
-    if few:
-        notes.append(
-            gettext(
-                "Listed without a rank, because rated on fewer than half of the median number of %(of)s of all models: "
-                "%(models)s."
-            )
-            % {**of, "models": _counted(few)}
-        )
-    if no_interval:
-        notes.append(
-            gettext(
-                "Listed without a rank, because rated on fewer than %(least)d %(of)s, too few for an interval: %(models)s."
-            )
-            % {**of, "models": _counted(no_interval)}
-        )
-    if any(row.interval_kind == "leave_one_out_range" for row in (*few, *no_interval)):
+    notes = unranked_notes(rows, str(of["of"]))
+    if any(row.interval_kind == "leave_one_out_range" for row in rows if row.not_ranked):
         notes.append(
             gettext(
                 "The line of a model without a rank that has fewer than %(least)d %(of)s spans the values found when each "
@@ -141,10 +123,6 @@ def _rank_cells(row: ModelMean) -> tuple[int | None, float | None, float | None]
     if row.rank is None or row.rank_low is None or row.rank_high is None:
         return None, None, None
     return cells_of(row.rank, row.rank_low, row.rank_high, row.interval_kind)
-
-
-def _not_ranked_words() -> dict[str, str]:
-    return {Unranked.FEW: gettext("rated too seldom"), Unranked.NO_INTERVAL: gettext("no interval")}
 
 
 def _counted(rows: Sequence[ModelMean]) -> str:

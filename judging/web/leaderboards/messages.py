@@ -1,6 +1,6 @@
 """The sentences of a leaderboard, in the reader's language: what its metric means, and who leads by how much."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
@@ -174,6 +174,15 @@ def opening(board: Leaderboard) -> str:
 
 def unranked_notes(board: Leaderboard) -> list[str]:
     """Name the models that are listed without a rank, and say why."""
+    counts = instructions_of(board.observations)
+    rows = [row for row in board.models if board.ranked and row.average is not None]
+    return notes_on_unranked(
+        {row.model: (board.unranked.get(row.model), counts.get(board.pks[row.model], 0)) for row in rows}
+    )
+
+
+def notes_on_unranked(models: Mapping[str, tuple[Unranked | None, int]]) -> list[str]:
+    """The same from why each model is not ranked, None where it is, and its number of instructions."""
     reasons = {
         Unranked.FEW: gettext(
             "Listed without a rank, because judged on fewer than half of the median number of instructions of all "
@@ -184,14 +193,9 @@ def unranked_notes(board: Leaderboard) -> list[str]:
             "%(models)s."
         ),
     }
-    counts = instructions_of(board.observations)
     found = []
     for why, sentence in reasons.items():
-        names = [
-            f"{row.model} ({counts[board.pks[row.model]]})"
-            for row in board.models
-            if board.ranked and row.average is not None and board.unranked.get(row.model) == why
-        ]
+        names = [f"{model} ({instructions})" for model, (reason, instructions) in models.items() if reason == why]
         if names:
             found.append(sentence % {"models": ", ".join(names), "least": MIN_CLUSTERS})
     return found

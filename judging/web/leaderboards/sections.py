@@ -11,10 +11,11 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.reasons import error_words
 from calibration.web.messages.statistics import interval_meaning
+from calibration.web.rankings.pairs import not_ranked_column
 from judging.leaderboards.check_counts import POSITIONS
 from judging.leaderboards.sections import KINDS, Standing, completion_of, fulfilled_by_position, standings
 from judging.leaderboards.table import Leaderboard
-from judging.web.leaderboards.messages import EVEN, MetricMessages, named
+from judging.web.leaderboards.messages import EVEN, MetricMessages, named, notes_on_unranked
 
 CURVES = 6
 """At most this many models are drawn in a figure of curves; the table has all."""
@@ -131,9 +132,13 @@ def standings_block(board: Leaderboard) -> Block | None:
         Column("Elo", 0),
         *Column.interval(gettext("Strength"), 0),
         Column(gettext("Shared rank"), 0),
+        not_ranked_column(),
     ]
     rows = [
-        [row.model, row.points, row.comparisons, row.per_comparison, row.elo, row.strength, row.low, row.high, row.rank]
+        [
+            *(row.model, row.points, row.comparisons, row.per_comparison, row.elo),
+            *(row.strength, row.low, row.high, row.rank, str(row.not_ranked or "")),
+        ]
         for row in table.rows
     ]
     notes = [
@@ -152,7 +157,9 @@ def standings_block(board: Leaderboard) -> Block | None:
         notes.append(error_words(table.strengthless))
     else:
         notes.append(interval_meaning(table.interval_kind, table.clusters, gettext("instructions")))
-    ranked = [row for row in table.rows if row.model not in board.unranked]
+    said = {row.model: (row.not_ranked, row.instructions) for row in table.rows if row.model not in board.unranked}
+    notes += notes_on_unranked(said)
+    ranked = [row for row in table.rows if row.not_ranked is None]
     return Block("tournament", title, answer=_most_points(ranked), table=Table(columns, rows), notes=notes)
 
 
