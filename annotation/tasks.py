@@ -7,6 +7,7 @@ from annotation.masking.scan import scan_study
 from annotation.models import Study
 from annotation.monitoring.stored_progress import keep_spreads
 from annotation.privacy import retention
+from annotation.prolific import studies as prolific_studies
 from annotation.recruitment import mailing
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 from annotation.uploads.kept_files import remove_old_tables
@@ -43,6 +44,12 @@ def retain() -> None:
 def send_mails() -> None:
     """Send the invitations that wait, as many as the rate allows."""
     mailing.send_waiting(timezone.now)
+
+
+@shared_task(name="annotation.sweep_prolific")  # type: ignore[untyped-decorator]
+def sweep_prolific() -> None:
+    """Free the slots of submissions that were returned or timed out at Prolific."""
+    prolific_studies.sweep(timezone.now)
 
 
 @shared_task(name="annotation.load_table")  # type: ignore[untyped-decorator]

@@ -12,7 +12,7 @@ from annotation.web.monitoring import (
     tasks as task_pages,
 )
 from annotation.web.rating import answering, open_task, own_data, own_page
-from annotation.web.recruitment import cohorts, joining, mail_invitations, platform_values
+from annotation.web.recruitment import cohorts, joining, mail_invitations, platform_values, prolific
 from annotation.web.rubric import pages as rubric_pages
 from annotation.web.study import (
     deletion,
@@ -112,6 +112,7 @@ urlpatterns = [
     path("<study:slug>/cohorts/<int:cohort_id>/", cohorts.change_cohort, name="change_cohort"),
     path("<study:slug>/cohorts/<int:cohort_id>/values/", platform_values.platform_values, name="platform_values"),
     path("<study:slug>/cohorts/<int:cohort_id>/mail/", mail_invitations.mail_invitations, name="mail_invitations"),
+    path("<study:slug>/cohorts/<int:cohort_id>/prolific/", prolific.prolific_study, name="prolific_study"),
     path("<study:slug>/minimum/", cohorts.change_minimum, name="change_minimum"),
     path("<study:slug>/browsers/<int:request_id>/", cohorts.answer_browser, name="answer_browser"),
     path("<study:slug>/raters/<str:rater_id>/stand/", cohorts.change_rater, name="change_rater"),

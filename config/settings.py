@@ -34,6 +34,11 @@ if not LOCAL and (not ALLOWED_HOSTS or DEBUG):
 CSRF_TRUSTED_ORIGINS = environment.words("PLUMBLINE_TRUSTED_ORIGINS")
 # A file, kept up to date by the operator, with the public keys (JWKS) that verify Prolific's signed study links.
 PROLIFIC_KEYS = environment.text("PLUMBLINE_PROLIFIC_KEYS")
+# The operator's token for Prolific's API, and the API's address, which leads cannot change.
+PROLIFIC_TOKEN = environment.text("PLUMBLINE_PROLIFIC_TOKEN")
+PROLIFIC_API = environment.url(
+    "PLUMBLINE_PROLIFIC_API", schemes=("https", "http") if LOCAL else ("https",), default="https://api.prolific.com"
+).rstrip("/")
 # Invitations by e-mail that the leads of a workspace may send in a day, and that this server sends in a minute.
 MAILS_A_DAY = environment.integer("PLUMBLINE_MAILS_A_DAY", default=500)
 MAILS_A_MINUTE = environment.integer("PLUMBLINE_MAILS_A_MINUTE", default=30, minimum=1)
@@ -187,6 +192,7 @@ CELERY_TASK_ROUTES = {
     "annotation.launch": {"queue": SWEEPS},
     "annotation.retain": {"queue": SWEEPS},
     "annotation.send_mails": {"queue": SWEEPS},
+    "annotation.sweep_prolific": {"queue": REPORTS},
     "calibration.sweep": {"queue": SWEEPS},
     "core.send_waiting": {"queue": SWEEPS},
     "generation.sweep": {"queue": SWEEPS},
@@ -212,6 +218,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-reports": {"task": "calibration.sweep", "schedule": SWEEP_SECONDS},
     "send-waiting-tasks": {"task": "core.send_waiting", "schedule": SWEEP_SECONDS},
     "send-mails": {"task": "annotation.send_mails", "schedule": SWEEP_SECONDS},
+    "sweep-prolific": {"task": "annotation.sweep_prolific", "schedule": 5 * SWEEP_SECONDS},
     "retain": {"task": "annotation.retain", "schedule": 3600},
 }
 # Days for which each kind is kept; 0 keeps it for ever.

@@ -13,7 +13,14 @@ from annotation.models.authoring import (
 )
 from annotation.models.counters import InstructionCounter, RaterCounter, StudyChange, StudyCounter, WorkChange
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
-from annotation.models.joining import BrowserRequest, DoorKnock, MailedInvitation, Participant, RefusedAddress
+from annotation.models.joining import (
+    BrowserRequest,
+    DoorKnock,
+    MailedInvitation,
+    Participant,
+    ProlificStudy,
+    RefusedAddress,
+)
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
@@ -41,6 +48,7 @@ __all__ = [
     "MailedInvitation",
     "MergedCriterion",
     "Participant",
+    "ProlificStudy",
     "ProposedCriterion",
     "QuestionDraft",
     "QuestionReview",

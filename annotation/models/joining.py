@@ -132,3 +132,19 @@ class MailedInvitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cohort_id} {self.pk}: {self.state}"
+
+
+class ProlificStudy(models.Model):
+    """The study at Prolific to which a crowd cohort belongs; `problem` says why it could not be read last."""
+
+    cohort = models.OneToOneField(Cohort, models.CASCADE, related_name="prolific_study")
+    external_id = models.CharField(max_length=64)
+    made_at = models.DateTimeField()
+    looked_at = models.DateTimeField(null=True, blank=True)
+    problem = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        verbose_name_plural = "prolific studies"
+
+    def __str__(self) -> str:
+        return f"{self.cohort_id}: {self.external_id}"
