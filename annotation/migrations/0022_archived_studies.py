@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0019_keep_ballots")]
+    dependencies = [("annotation", "0020_work_counters")]
 
     operations = [
         migrations.AddField(

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0019_keep_ballots"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [("annotation", "0022_archived_studies"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(

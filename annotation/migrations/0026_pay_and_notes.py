@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0019_keep_ballots'),
+        ('annotation', '0025_prolific_studies'),
     ]
 
     operations = [

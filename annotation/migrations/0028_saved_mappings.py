@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0010_setup_code'),
-        ('annotation', '0019_keep_ballots'),
+        ('annotation', '0026_pay_and_notes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

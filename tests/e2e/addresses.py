@@ -206,7 +206,11 @@ ROWS = {
         )[0].pk
     ),
 }
-SLUGS = {"annotation:setup": "draft", "annotation:write_rubric": "draft", "annotation:platform_values": PRACTICE, "annotation:mail_invitations": PRACTICE,
+SLUGS = {
+    "annotation:setup": "draft",
+    "annotation:write_rubric": "draft",
+    "annotation:platform_values": PRACTICE,
+    "annotation:mail_invitations": PRACTICE,
     "annotation:prolific_study": PRACTICE,
 }
 

@@ -176,7 +176,9 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
 def test_the_page_opens_with_its_answer_then_figure_then_table_then_method(study, lead):
     run_fit(study=study, draws=10)
     page = markup(lead.get(address("weights")))
-    places = [page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="fold fold-method"')]
+    places = [
+        page.index(part) for part in ('class="answer"', 'class="chart"', 'class="data"', 'class="fold fold-method"')
+    ]
     assert places == sorted(places)
 
 
