@@ -1,7 +1,7 @@
 """What comes next in a study: one rule, which every page that advises a lead asks."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ ANSWERS_PER_ITEM = 10
 """Complete answers per checklist item from which weights are stable enough to fit; fewer are warned of on the page."""
 ANSWERS_TO_COMPARE = 20
 """Answers from which a study without weights is worth asking a judge about."""
+NO_ITEMS = (0, False)
 
 
 class Step(StrEnum):
@@ -82,10 +83,13 @@ def next_step(facts: Facts) -> Step:
 
 
 def facts_of(studies: Iterable[Study]) -> dict[int, Facts]:
-    """Return the facts by primary key: three queries, and one for each study whose ratings are still coming in."""
+    """Return the facts by primary key in three queries, and one for each different number of answers waited for."""
     pks = [study.pk for study in studies]
     asked_for = _numbers_of_items(pks)
-    return {row.pk: _facts(row, asked_for.get(row.pk, (0, False))) for row in _with_what_is_there(pks)}
+    rows = list(_with_what_is_there(pks))
+    wanted = {row.pk: _wanted(asked_for.get(row.pk, NO_ITEMS)) for row in rows if _still_collecting(row)}
+    enough = _with_enough_answers(wanted)
+    return {row.pk: _facts(row, asked_for.get(row.pk, NO_ITEMS), enough=row.pk in enough) for row in rows}
 
 
 def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
@@ -116,13 +120,12 @@ def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
     )
 
 
-def _facts(row: Study, asked_for: tuple[int, bool]) -> Facts:
+def _facts(row: Study, asked_for: tuple[int, bool], *, enough: bool) -> Facts:
+    """`enough` counts only while ratings are still coming in; afterwards, any ratings are all there will be."""
     found = vars(row)
-    items, can_be_fitted = asked_for
+    _items, can_be_fitted = asked_for
     collecting = found["has_seats"] and found["has_open_seats"]
-    enough = found["was_answered"] and not collecting
-    if collecting and found["was_answered"]:
-        enough = _has_answers(row, ANSWERS_PER_ITEM * items if can_be_fitted else ANSWERS_TO_COMPARE)
+    enough = enough if _still_collecting(row) else found["was_answered"] and not collecting
     is_review = row.kind in (Study.Kind.REVIEW, Study.Kind.CHECK)
     return Facts(
         status=row.status,
@@ -142,10 +145,29 @@ def _facts(row: Study, asked_for: tuple[int, bool]) -> Facts:
     )
 
 
-def _has_answers(study: Study, wanted: int) -> bool:
-    """Whether people have given so many ordinary answers, without counting more than that."""
-    answers = Assignment.objects.filter(counting(), rater__study=study, repeat=0).exclude(rater__kind=Rater.Kind.KEY)
-    return answers.order_by()[:wanted].count() >= wanted
+def _still_collecting(row: Study) -> bool:
+    found = vars(row)
+    return bool(found["has_seats"] and found["has_open_seats"] and found["was_answered"])
+
+
+def _wanted(asked_for: tuple[int, bool]) -> int:
+    items, can_be_fitted = asked_for
+    return ANSWERS_PER_ITEM * items if can_be_fitted else ANSWERS_TO_COMPARE
+
+
+def _with_enough_answers(wanted: Mapping[int, int]) -> set[int]:
+    """Return the studies in which people have given as many ordinary answers as wanted, without counting more than that.
+
+    One query for each different number that is wanted.
+    """
+    answers = Assignment.objects.filter(counting(), rater__study=OuterRef("pk"), repeat=0).order_by()
+    answers = answers.exclude(rater__kind=Rater.Kind.KEY).values("pk")
+    found: set[int] = set()
+    for number in set(wanted.values()):
+        studies = Study.objects.filter(pk__in=[pk for pk, asked in wanted.items() if asked == number])
+        last_wanted = Exists(answers[max(number, 1) - 1 : max(number, 1)])
+        found |= set(studies.filter(last_wanted).values_list("pk", flat=True))
+    return found
 
 
 def _numbers_of_items(pks: list[int]) -> dict[int, tuple[int, bool]]:

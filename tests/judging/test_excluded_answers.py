@@ -34,7 +34,8 @@ from tests.judging import result_walk
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-NOTES = re.compile(r'<p class="[^"]*answer-note[^"]*".*?</p>', re.DOTALL)
+NOTES = re.compile(r'<p class="[^"]*answer-note[^"]*".*?</p>|<div class="row next-step".*?</div>', re.DOTALL)
+"""What pages say of exclusions, and of the next step, which depends on the reports that have been looked at."""
 LINE = re.compile(r"\n+Excluded by a lead: [^\n]*")
 
 

@@ -5,7 +5,7 @@ They take the same steps as the pages, by the same functions, and refuse in the 
 
 import csv
 from itertools import islice
-from typing import Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -130,7 +130,7 @@ def upload_file(request: Request, workspace: str) -> Response:
     if int(request.META.get("CONTENT_LENGTH") or 0) > settings.UPLOAD_MOST:
         most = f"{settings.UPLOAD_MOST / 1024 / 1024:g}"
         raise TooLarge(_("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most})
-    sent = UploadedFile(file=request._request, name=name)
+    sent = UploadedFile(file=cast("IO[bytes]", request._request), name=name)
     try:
         upload = keep_table(workspace=found, user=user, sent=sent, clock=timezone.now)
     except UserError as problem:

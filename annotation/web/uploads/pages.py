@@ -148,8 +148,8 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
     kind = sent.get("kind", upload.kind)
     shown = preview(upload).first
     names = shown.columns if shown else []
-    if sent.get("fix"):
-        return _fixed(upload, sent["fix"])
+    if fix := sent.get("fix"):
+        return _fixed(upload, fix)
     if do == "use":
         return _with_asked_mapping(upload, sent.get("mapping", ""), names)
     columns = {name: sent.get(f"column-{place}", "") for place, name in enumerate(names)}
