@@ -96,7 +96,7 @@ def test_the_desk_of_a_lead(client, study, lead):
     assert "badge-scripted" in html
     assert "Ends early" in html
     assert reverse("calibration:desk_figures", args=[study]) in html
-    for name in ("calibration:weights", "calibration:agreement"):
+    for name in ("calibration:raters", "calibration:agreement"):
         assert reverse(name, args=[study]) in html
 
 
@@ -157,7 +157,7 @@ def test_the_list_counts_each_study_in_five_queries(study, django_assert_num_que
 
 def test_the_desks_queries_are_few_and_do_not_grow(client, study, lead, django_assert_max_num_queries):
     client.force_login(lead)
-    with django_assert_max_num_queries(27) as first:
+    with django_assert_max_num_queries(31) as first:
         client.get(desk_of(study))
     for number in range(5):
         rater = make_rater(study, label=f"more {number}")
@@ -169,7 +169,7 @@ def test_the_desks_queries_are_few_and_do_not_grow(client, study, lead, django_a
 
 def test_the_list_of_studies(client, study, lead, django_assert_max_num_queries):
     client.force_login(lead)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         html = markup(client.get(reverse("annotation:studies")))
     assert "Essays" in html
     assert "3 of 16 ratings" in html

@@ -33,7 +33,7 @@ READ = {
 LED = {
     "judging:export": ("Data", "Answers and archive"),
     "annotation:study_imports": ("Data", "Imports"),
-    "annotation:setup": ("Setup", ""),
+    "annotation:setup": ("Setup", "1. What is rated"),
     "annotation:cohorts": ("Raters", "Cohorts"),
     "annotation:history": ("History", ""),
     "annotation:preview": ("Setup", ""),
