@@ -26,6 +26,7 @@ from annotation.models import (
     Rater,
     RaterIdentity,
     Score,
+    Standing,
     TimeCorrection,
 )
 from annotation.studies.life_cycle import release_rater
@@ -154,7 +155,16 @@ def erase_texts(raters: Sequence[int]) -> dict[str, int]:
         .update(reason=""),
         "notes": _erase_notes(raters),
         "drafts": Draft.objects.filter(rater__in=raters).delete()[0],
+        "messages": _erase_messages(raters),
     }
+
+
+def _erase_messages(raters: Sequence[int]) -> int:
+    """What leads wrote to them, with the copies that the log has."""
+    written = Rater.objects.filter(pk__in=raters).values("public_id")
+    Standing.objects.filter(rater__in=raters).exclude(note="").update(note="")
+    messages = Event.objects.filter(verb="message_rater", object_type="rater", object_id__in=written)
+    return messages.exclude(after={"message": ""}).update(after={"message": ""})
 
 
 def _erase_notes(raters: Sequence[int]) -> int:

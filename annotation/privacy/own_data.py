@@ -25,7 +25,16 @@ from annotation.models import (
 ACCOUNT = ("username", "email", "first_name", "last_name", "language", "preferences", "date_joined", "last_login")
 GIVEN = ("value", "level", "not_applicable", "reason", "evidence", "created_at")
 TIMES = ("created_at", "shown_at", "submitted_at", "active_seconds", "idle_seconds")
-STANDING = ("state", "message", "consented_at", "consent_hash", "guideline_read_at", "trained_at", "qualified_at")
+STANDING = (
+    "state",
+    "message",
+    "note",
+    "consented_at",
+    "consent_hash",
+    "guideline_read_at",
+    "trained_at",
+    "qualified_at",
+)
 MAILED = ("state", "reason", "made_at", "sent_at", "used_at")
 OPEN_OR_SKIPPED = (Assignment.Status.OPEN, Assignment.Status.SKIPPED)
 

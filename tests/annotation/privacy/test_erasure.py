@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from accounts.api.tokens import issue_token
 from accounts.models import Event, Membership, User
+from annotation.assignment.rater_notes import write_note
 from annotation.models import Assignment, Draft, Flag, LateChange, Participant, Rater, Score, TimeCorrection
 from annotation.privacy.erasure import NotErased, erase_account, erase_rater
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
@@ -42,8 +43,9 @@ def owner(study):
 
 
 def fill(rater, study):
-    """Every kind of text that a rater can write."""
+    """Every kind of text that a rater can write, and what a lead writes to them."""
     work(rater, study, 1)
+    write_note(rater, f"{TEXT} And thank you, Rosalind.", by=None, clock=clock())
     answer = Assignment.objects.filter(rater=rater, status="submitted").first()
     score = answer.scores.first()
     Score.objects.create(
@@ -157,6 +159,7 @@ def test_ones_own_data_is_whole_and_tells_no_check(study, rosa, client):
     assert data["account"]["tokens"][0]["name"] == "rosalind's script"
     [part] = data["studies"]
     assert part["identity"]["name"] == "Rosalind F"
+    assert part["standing"]["note"].endswith("thank you, Rosalind.")
     assert part["notes"][0]["text"] == part["drafts"][0]["answers"]["overall"]["reason"] == TEXT
     [given] = [one for one in part["answers"] if one["id"] == answer.public_id]
     assert given["status"] == "submitted"
