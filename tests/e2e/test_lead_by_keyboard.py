@@ -109,6 +109,8 @@ def make_the_study(page):
 
 
 def invite(page):
+    press_on(page, "a[href$='/by-keyboard/raters/']")
+    page.wait_for_url("**/raters/")
     press_on(page, "a[href$='/by-keyboard/cohorts/']")
     page.wait_for_url("**/cohorts/")
     press_on(page, "main details:has(#id_name) > summary")

@@ -51,7 +51,7 @@ def write_questions(page, base, kind):
         page.fill(f"[name='{name}']", text)
     for name, value in SCALES[kind].items():
         page.select_option(f"[name='{name}']", value)
-    page.locator("main form button.button").first.click()
+    page.get_by_role("button", name="Save questions", exact=True).click()
     page.wait_for_selector("text=The questions have been saved.")
     assert fits(page)
 

@@ -1,5 +1,7 @@
 """The editor of questions in the browser: a copy of the library, order by keyboard without a script, own levels, a table."""
 
+import re
+
 import pytest
 
 from annotation.models import Study
@@ -17,6 +19,8 @@ def test_questions_are_copied_moved_and_read_from_a_table(open_page):
     create_study(
         workspace=source.workspace, names={"en": "Draft"}, kind="checklist", benchmark=source.benchmark, by=lead
     )
+    from playwright.sync_api import expect
+
     page = open_page()
     page.set_default_timeout(15_000)
     page.fill("#id_username", "lena")
@@ -27,10 +31,10 @@ def test_questions_are_copied_moved_and_read_from_a_table(open_page):
     page.locator("a[href$='/questions/']").click()
     page.locator("#copy-rubric > summary").click()
     page.locator("button[value=copy]").click()
-    page.wait_for_function("document.querySelector('[name=q0-question_en]').value.startsWith('Is quality 0')")
+    expect(page.locator("[name=q0-question_en]")).to_have_value(re.compile("^Is quality 0"))
     page.locator("button[value=down-0]").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('[name=q1-question_en]').value.startsWith('Is quality 0')")
+    expect(page.locator("[name=q1-question_en]")).to_have_value(re.compile("^Is quality 0"))
     assert page.evaluate("document.activeElement.value") == "down-1", "the focus follows the question"
     page.locator("#import-questions > summary").click()
     page.set_input_files("#id_table", {"name": "questions.csv", "mimeType": "text/csv", "buffer": TABLE})

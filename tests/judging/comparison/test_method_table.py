@@ -208,7 +208,7 @@ def test_what_is_missing_is_named(missing):
             make_answer(task, judge, {"preference": 1}, shown_first="a")
     said = {
         "judge": "No judge",
-        "people": "Nobody",
+        "people": "There are no answers yet",
         "overlap": "Too few ratings",
         "instructions": "too few instructions for two halves",
     }[missing]
