@@ -18,17 +18,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='cohort',
             name='pay_currency',
-            field=models.CharField(blank=True, default='', max_length=8),
+            field=models.CharField(blank=True, db_default='', default='', max_length=8),
         ),
         migrations.AddField(
             model_name='cohort',
             name='pay_per',
-            field=models.CharField(blank=True, choices=[('hour', 'per hour'), ('task', 'per task')], default='', max_length=4),
+            field=models.CharField(blank=True, choices=[('hour', 'per hour'), ('task', 'per task')], db_default='', default='', max_length=4),
         ),
         migrations.AddField(
             model_name='standing',
             name='note',
-            field=models.TextField(blank=True, default=''),
+            field=models.TextField(blank=True, db_default='', default=''),
         ),
         migrations.AddField(
             model_name='standing',

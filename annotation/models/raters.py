@@ -35,8 +35,8 @@ class Cohort(models.Model):
     platform_workspace = models.CharField(max_length=64, blank=True, default="")
     joins_per_hour = models.PositiveIntegerField(null=True, blank=True)
     pay = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
-    pay_per = models.CharField(max_length=4, choices=PayPer.choices, blank=True, default="")
-    pay_currency = models.CharField(max_length=8, blank=True, default="")
+    pay_per = models.CharField(max_length=4, choices=PayPer.choices, blank=True, default="", db_default="")
+    pay_currency = models.CharField(max_length=8, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ["study", "name"]
@@ -165,7 +165,7 @@ class Standing(models.Model):
     stops_at = models.PositiveIntegerField(null=True, blank=True)
     fast_in_a_row = models.PositiveIntegerField(default=0)
     told_fast_at = models.DateTimeField(null=True, blank=True)
-    note = models.TextField(blank=True, default="")
+    note = models.TextField(blank=True, default="", db_default="")
     noted_at = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField(auto_now=True)
 

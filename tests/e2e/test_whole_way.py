@@ -97,6 +97,10 @@ class Lead:
         self.page.locator(within).get_by_role(role, name=pattern).first.click()
         self.page.wait_for_load_state()
 
+    def unfold(self, heading):
+        self._counted(f"unfold {heading}")
+        self.page.locator("main summary", has_text=heading).click()
+
     def follow(self, name, within="main"):
         self.press(name, "link", within)
 
@@ -229,7 +233,7 @@ def test_from_an_empty_database_to_weights_a_leaderboard_and_a_csv(lead, capsys)
 
     lead.reach("Weights", inside="Results")
     lead.press("Fit now")
-    lead.sees("Fits of this study")
+    lead.unfold("Fits of this study")
     lead.write("Name", "of-rivers")
     lead.press("Publish")
     lead.sees("of-rivers")
