@@ -55,7 +55,7 @@ def draft_for(cohort: Cohort, *, address: str, places: int, by: User, clock: Clo
             _("State the hourly pay, and the number of tasks or of raters, in the study's set-up first.")
         )
     _check_free(cohort)
-    types = {"pass": "COMPLETED", "screened_out": "SCREENED_OUT"}
+    types = {"pass": "COMPLETED", "screened_out": "SCREENED_OUT"}  # nosec B105 # names of outcomes
     codes = [
         {"code": code, "code_type": types.get(outcome, "OTHER"), "actions": [{"action": "MANUALLY_REVIEW"}]}
         for outcome, code in codes_of(cohort).items()

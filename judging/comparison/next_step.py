@@ -160,8 +160,8 @@ def _with_enough_answers(wanted: Mapping[int, int]) -> set[int]:
 
     One query for each different number that is wanted.
     """
-    answers = Assignment.objects.filter(counting(), rater__study=OuterRef("pk"), repeat=0).order_by()
-    answers = answers.exclude(rater__kind=Rater.Kind.KEY).values("pk")
+    ordinary = Assignment.objects.filter(counting(), rater__study=OuterRef("pk"), repeat=0).order_by()
+    answers = ordinary.exclude(rater__kind=Rater.Kind.KEY).values("pk")
     found: set[int] = set()
     for number in set(wanted.values()):
         studies = Study.objects.filter(pk__in=[pk for pk, asked in wanted.items() if asked == number])

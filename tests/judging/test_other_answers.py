@@ -114,7 +114,7 @@ SPEAKS_OF_THEM = {
     "annotation:live_raters": OF_CHECKS,
     "calibration:desk_figures": r"Consistency [\d.]+ \([^)]*\)|Needs attention|person \d: fails \d+ % of quality checks",
     "judging:leaderboards": r"\d+ judges?",
-    "calibration:plan_fragment": r"Total hours [\d.]+ The hours include about \d+ repeated tasks? (or|and) quality checks?\.",
+    "calibration:plan_fragment": r"Total hours [\d.]+ The hours include about \d+ repeated tasks? \w+ quality checks?\.",
 }
 """Pages that are the same but for what rightly speaks of checks, probes, reviews and the judge of checks."""
 OWN_PAGES = ("annotation:known_answers", "judging:export", "calibration:raters", "judging:judges_depth")
