@@ -137,10 +137,11 @@ def publish(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         assert isinstance(request.user, User)
         try:
             publish_fit(fit=fit, name=name, user=request.user)
+            messages.success(request, gettext("The weights are published as %(name)s.") % {"name": name})
         except FitRefused as error:
             messages.error(request, refusal_words(error))
     response = redirect("calibration:weights", slug)
-    response["Location"] += f"?fit={fit.public_id}"
+    response["Location"] += f"?fit={fit.public_id}#fits-heading"  # the fold in which the name stands opens
     return response
 
 
