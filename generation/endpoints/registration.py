@@ -56,7 +56,7 @@ def checked_key_variable(name: str) -> str:
 def models_to_add(endpoint: Endpoint) -> list[str]:
     """Return names that the endpoint's last test listed and the workspace has no model for, at most MOST_OFFERED.
 
-    What a server lists is a claim: names that cannot be stored are left out.
+    What a server lists is a claim: names that could not be stored as they were are left out.
     """
     if endpoint.kind != Endpoint.Kind.OPENAI:
         return []
@@ -66,8 +66,12 @@ def models_to_add(endpoint: Endpoint) -> list[str]:
         "name", "served_name"
     ):
         known |= {name, served}
-    fit = (one for one in dict.fromkeys(listed) if one not in known and one == storable(one).strip() and one)
+    fit = (one for one in dict.fromkeys(listed) if one and one not in known and one == _kept(one))
     return [one for one in fit if len(one) <= LONGEST_MODEL_NAME][:MOST_OFFERED]
+
+
+def _kept(name: str) -> str:
+    return storable(name).replace("\ufffd", "").strip()
 
 
 def add_models(endpoint: Endpoint, names: Collection[str], user: User) -> list[LanguageModel]:

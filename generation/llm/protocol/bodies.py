@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UserError
+from core.text import storable
 from generation.llm.protocol import messages as call_messages
 
 MOST_MODELS = 1_000
@@ -56,7 +57,7 @@ def read_models(body: object) -> tuple[ServedModel, ...]:
     try:
         assert isinstance(body, Mapping)
         return tuple(
-            ServedModel(str(row["id"])[:LONGEST_NAME], _whole(row.get("max_model_len")))
+            ServedModel(storable(str(row["id"])[:LONGEST_NAME]), _whole(row.get("max_model_len")))
             for row in body["data"][:MOST_MODELS]
         )
     except (AssertionError, LookupError, TypeError, AttributeError) as error:

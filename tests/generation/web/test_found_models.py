@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Event
+from generation.llm.protocol.bodies import read_models
 from generation.models import Endpoint, LanguageModel
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def endpoint():
-    found = {"models": ["llama", "qwen <b>7b</b>", "known", "elsewhere", "x" * 201, "nul\0", 7, "llama"]}
+    found = {"models": ["llama", "qwen <b>7b</b>", "known", "elsewhere", "x" * 201, "nul\ufffd", 7, "llama"]}
     workspace = make_workspace()
     endpoint = Endpoint.objects.create(
         workspace=workspace, name="local", base_url="http://127.0.0.1:9/v1", capabilities=found
@@ -38,6 +39,11 @@ def test_a_lead_adds_models_that_the_test_found(client, endpoint):
     assert "No model was added." in markup(client.post(address, {"names": ["llama"]}, follow=True))
     Endpoint.objects.update(kind="scripted")
     assert client.get(reverse("generation:endpoints")).context["rows"][0]["offered"] == []
+
+
+def test_a_listed_name_can_be_stored_on_every_database():
+    listed = read_models({"data": [{"id": "nul\0"}, {"id": "half \ud800"}, {"id": "llama"}]})
+    assert [one.name for one in listed] == ["nul\ufffd", "half \ufffd", "llama"]
 
 
 def test_nobody_else_adds_models(client, endpoint):
