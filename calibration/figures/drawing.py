@@ -114,13 +114,14 @@ def marker(x: float, y: float, *, series: int = 0, filled: bool = True, label: s
 def figure(title: str, description: str, height: float, parts: Iterable[str]) -> str:
     """The whole figure: as wide as its place, `height` pixels high, named and described for those who listen."""
     names = element("title", escape(title, quote=False)) + element("desc", escape(description, quote=False))
+    drawn = "".join(parts)
     return element(
         "svg",
-        names + "".join(parts),
+        names + drawn,
         xmlns="http://www.w3.org/2000/svg",
         width="100%",
         height=math.ceil(height),
-        role="img",
+        role="group" if "<a " in drawn else "img",  # what an image holds cannot be reached, and links must be
     )
 
 
