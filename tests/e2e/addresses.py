@@ -209,6 +209,7 @@ ROWS = {
 SLUGS = {
     "annotation:setup": "draft",
     "annotation:write_rubric": "draft",
+    "annotation:approvals": PRACTICE,
     "annotation:platform_values": PRACTICE,
     "annotation:mail_invitations": PRACTICE,
     "annotation:prolific_study": PRACTICE,
