@@ -52,7 +52,7 @@ def draft_for(cohort: Cohort, *, address: str, places: int, by: User, clock: Clo
     part = part_of_one(cohort.study)
     if not part.pay_minor or not part.minutes:
         raise ProlificError(
-            _("State the hourly pay, and the number of tasks or of raters, in the study's set-up first.")
+            _("State the hourly pay, and the number of tasks or of raters, in the study's setup first.")
         )
     _check_free(cohort)
     types = {"pass": "COMPLETED", "screened_out": "SCREENED_OUT"}  # nosec B105 # names of outcomes
