@@ -294,14 +294,14 @@ def _spent(assignment: Assignment, timing: Timing, now: datetime) -> _Spent:
 
 
 def _revise(assignment: Assignment, criteria: Mapping[str, Criterion], answers: Mapping[str, Answer]) -> Outcome:
-    """Add revisions for what changed; the unique constraint decides between simultaneous changes."""
+    """Add revisions for what changed; simultaneous changes take turns, and the unique constraint guards against the rest."""
     attempt = 0
     while True:
         attempt += 1
         try:
             with transaction.atomic():
-                if attempt > 1:  # other requests change it at the same moment, so take turns
-                    Assignment.objects.select_for_update(no_key=True).get(pk=assignment.pk)
+                # From the first attempt on: whoever did not wait could make those that do wait fail again and again.
+                Assignment.objects.select_for_update(no_key=True).get(pk=assignment.pk)
                 latest = latest_scores(Score.objects.filter(assignment=assignment))
                 rows = []
                 for key, criterion in criteria.items():
