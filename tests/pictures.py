@@ -117,6 +117,7 @@ def until_computed(page: Page) -> None:
         if time.monotonic() > ends:
             raise SystemExit(f"{page.url} has no numbers after {LONGEST:.0f} s.")
         page.wait_for_timeout(500)
+    page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)
 
 
