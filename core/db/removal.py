@@ -55,9 +55,9 @@ class Removal:
                 rows._raw_delete(rows.db)
 
     def _in_order(self) -> list[AnyModel]:
-        """The tables, each after those whose rows cannot be without it.
+        """The tables, each after those whose rows need a row of it.
 
-        A trigger that counts a row that goes looks at what the row is of.
+        A trigger that counts a deleted row reads the row to which it belongs, so that one must still be there.
         """
         order: dict[AnyModel, None] = {}
 
