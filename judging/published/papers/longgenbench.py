@@ -54,6 +54,7 @@ def _table_2(workspace: Workspace) -> Sequence[Cell]:
         for column, value in zip(table["columns"], printed, strict=True):
             version, name = column.split("_", 1)
             ours, reason = rows[version]
+            counted = (model, version) in found.counts
             cells.append(
                 compared(
                     model,
@@ -62,8 +63,9 @@ def _table_2(workspace: Workspace) -> Sequence[Cell]:
                     ours.get(name),
                     digits=0 if name == "words" else table["digits"],
                     missing=_missing(value),
-                    misprint=_misprint(model, column, ours.get(name), (model, version) in found.counts),
+                    misprint=_misprint(model, column, ours.get(name), counted),
                     reason=reason,
+                    judges=() if counted else (found.judge,),
                 )
             )
     return cells
@@ -193,11 +195,11 @@ def _figure_3(workspace: Workspace) -> Sequence[Cell]:
         values = dict(zip(published["table_2"]["columns"], printed, strict=True))
         for version in VERSIONS:
             if values[f"{version}_completion"] is not None or (model, version) in found.outputs:
-                cells += _curve(model, version, found.outputs.get((model, version), ()))
+                cells += _curve(model, version, found.outputs.get((model, version), ()), found.judge)
     return cells
 
 
-def _curve(model: str, version: str, outputs: Sequence[Output]) -> Iterator[Cell]:
+def _curve(model: str, version: str, outputs: Sequence[Output], judge: str) -> Iterator[Cell]:
     shares = fulfilled_by_position(outputs)
     if shares:
         reason = gettext(
@@ -210,8 +212,8 @@ def _curve(model: str, version: str, outputs: Sequence[Output]) -> Iterator[Cell
             "outputs and a judge's checks of them."
         )
     for place in range(POSITIONS):
-        column = f"{version}_{place + 1}/{POSITIONS}"
-        yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1)
+        column, judges = f"{version}_{place + 1}/{POSITIONS}", (judge,) if place in shares else ()
+        yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1, judges)
 
 
 SOURCE = "Yuhao Wu, Ming Shan Hee, Zhiqiang Hu, Roy Ka-Wei Lee, LongGenBench, arXiv 2409.02076"

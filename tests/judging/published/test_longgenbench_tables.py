@@ -55,6 +55,7 @@ def test_table_2_follows_from_the_authors_counts_but_for_three_misprints(shared_
         ("GPT-4o", "short_words"),
     ]
     assert by_status[Status.DIFFERS] == []
+    assert {cell.judges for cell in cells.values()} == {()}
     # The closed models have no long version: dashes.
     assert {(row, column.split("_")[0]) for row, column in by_status[Status.NOT_COMPUTABLE]} == {
         ("GPT-4o-mini", "long"),
@@ -97,6 +98,8 @@ def test_figure_3_has_ours_and_says_that_nothing_was_printed(tmp_path):
     # Of four parts, week 1 is in the first tenth, 2 in the third, 3 in the sixth and 4 in the eighth: week 1 and week 2
     # are fulfilled, both checks of week 3 are not, and week 4 is not there.
     values = [cells["Qwen2-7B", f"short_{place}/10"].recomputed for place in range(1, 11)]
+    rests_on = {(cell.recomputed is None, cell.judges) for cell in cells.values()}
+    assert rests_on == {(True, ()), (False, (judge.name,))}
     assert values == [100.0, None, 100.0, None, None, 0.0, None, 0.0, None, None]
     assert {cell.status for cell in cells.values()} == {Status.NOT_COMPUTABLE}
     assert {cell.printed for cell in cells.values()} == {None}
