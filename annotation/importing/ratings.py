@@ -141,14 +141,14 @@ class RatingLoader:
                 messages.NO_CRITERION(rubric=rubric.key, criterion=repr(record.criterion)),
                 messages.ITS_CRITERIA(known=known),
             )
-        known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
-        raise record.place.bad(f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}")
+        each = [messages.OF_RUBRIC(known=", ".join(one.by_key), rubric=one.rubric.key) for one in rubrics]
+        raise record.place.bad(messages.NO_RUBRIC_HAS(criterion=repr(record.criterion)), messages.THERE_ARE(known=each))
 
     def _at(self, record: RatingRecord, position: int, rubric: Rubric) -> Criterion:
         known = self._alike(rubric)[0].by_position
         if position not in known:
             raise record.place.bad(
-                f"rubric {rubric.key} has no item {position}", f"its {len(known)} items count from 0"
+                messages.NO_ITEM(rubric=rubric.key, position=position), messages.ITEMS_FROM_0(n=len(known))
             )
         return known[position]
 

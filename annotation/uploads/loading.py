@@ -17,6 +17,7 @@ from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, transaction
 
 from accounts.models import User, Workspace
+from annotation.importing import messages
 from annotation.uploads.kept_files import BAD_ROWS, CHECKED, CHECKING, LOADED, REFUSED, TableUpload, known_table
 from annotation.uploads.kinds import CRITERION
 from annotation.uploads.scratch_database import on_a_copy
@@ -180,7 +181,7 @@ def rewritten(upload: TableUpload, scratch: Path, *, beginning: bool = False) ->
                     left -= len(piece)
                     _check_left(left, upload.file)
     except (UnicodeError, csv.Error, EOFError, OSError) as error:
-        raise BadRow(upload.file, 0, "the file cannot be read in this way", "choose another way to read it") from error
+        raise BadRow(upload.file, 0, messages.NOT_THIS_WAY(), messages.OTHER_WAY()) from error
     return path
 
 
@@ -190,7 +191,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _check_left(left: int, name: str) -> None:
     if left < 0:
-        raise BadRow(name, 0, "the file unpacks to more than it may", "unpack it yourself and split it")
+        raise BadRow(name, 0, messages.UNPACKS_TOO_FAR(), messages.UNPACK_AND_SPLIT())
 
 
 def guessed_encoding(path: Path) -> str:
