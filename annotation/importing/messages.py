@@ -56,6 +56,22 @@ NO_ITEM = Wording("answers.no_item", "rubric %(rubric)s has no item %(position)s
 ITEMS_FROM_0 = Wording("answers.items_from_0", "its %(n)s items count from 0")
 ANSWERED_BEFORE = Wording("answers.answered_before", "%(who)s has already answered %(was)s here")
 SOMETHING_ELSE = Wording("answers.something_else", "something else")
+NO_VALUES = Wording("answers.no_values", "No row of %(file)s has a value; check which column holds it.")
+NO_OVERALL = Wording(
+    "answers.no_overall", "%(file)s has no criterion %(criterion)s to be the overall score; its criteria are %(known)s."
+)
+ITEM_NOT_OVERALL = Wording(
+    "answers.item_not_overall",
+    "%(criterion)s is an item in this study, not its overall score; load the table into a new study.",
+)
+NONE_FOR_OPTION = Wording(
+    "answers.none_for_option", "%(file)s has no criterion %(criterion)s for --%(option)s; its criteria are %(known)s."
+)
+WIDE_SCALE = Wording(
+    "answers.wide_scale",
+    "The scale of %(criterion)s is %(low)s to %(high)s, but its values are %(least)s to %(most)s; if the scale is "
+    "narrower, load the table again with --scale.",
+)
 OWN_STUDY = Wording("answers.own_study", "load it into a study of its own")
 NO_ANSWERS = Wording("answers.no_answers", "study %(study)s has no answers to this item")
 LOAD_RATINGS = Wording("answers.load_ratings", "load its ratings first")

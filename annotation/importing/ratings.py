@@ -192,8 +192,13 @@ class RatingLoader:
             unused = (values.low - low) + (high - values.high)
             if low <= values.low and values.high <= high and unused >= UNUSED_SHARE * (high - low):
                 found.append(
-                    f"The scale of {criterion.key} is {low:g} to {high:g}, but its values are {values.low:g} to "
-                    f"{values.high:g}; if the scale is narrower, load the table again with --scale."
+                    messages.WIDE_SCALE(
+                        criterion=criterion.key,
+                        low=f"{low:g}",
+                        high=f"{high:g}",
+                        least=f"{values.low:g}",
+                        most=f"{values.high:g}",
+                    )
                 )
         return found
 

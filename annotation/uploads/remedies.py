@@ -5,7 +5,14 @@ import re
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.importing.messages import BENCHMARK_IS_THERE, LONG_EXPERIMENT, NO_BENCHMARK, NOTHING_LOADED
+from annotation.importing.messages import (
+    BENCHMARK_IS_THERE,
+    LONG_EXPERIMENT,
+    NO_BENCHMARK,
+    NONE_FOR_OPTION,
+    NOTHING_LOADED,
+    WIDE_SCALE,
+)
 from annotation.rubrics.scales import NAMES_NO_CRITERION
 from core.messages.message import Message
 from core.messages.rendering import for_reader
@@ -21,10 +28,6 @@ _REMEDIES: tuple[tuple[str, str | Promise], ...] = (
         r"keep one of them, or name the column .*--column sample=COLUMN",
         _("leave out the bad rows, or choose the column of samples"),
     ),
-    (
-        r"if the scale is narrower, load the table again with --scale",
-        _("if the scale is narrower, load the table again with that scale"),
-    ),
 )
 _WHOLE: dict[str, str | Promise] = {
     SAY_SIDE.code: _("say A or B, or the model's name, or correct it"),
@@ -36,6 +39,13 @@ _WHOLE: dict[str, str | Promise] = {
         "%(known)s)."
     ),
     LONG_EXPERIMENT.code: _("The name of the experiment is too long; keep it to %(most)s characters."),
+    WIDE_SCALE.code: _(
+        "The scale of %(criterion)s is %(low)s to %(high)s, but its values are %(least)s to %(most)s; if the scale is "
+        "narrower, load the file with that scale."
+    ),
+    NONE_FOR_OPTION.code: _(
+        "%(file)s has no criterion %(criterion)s, which a scale names; its criteria are %(known)s."
+    ),
     NAMES_NO_CRITERION.code: _("%(text)s names no criterion; write KEY=1:6, or *=1:6 for all."),
 }
 """What the page says in place of a whole message that names a command's option."""
