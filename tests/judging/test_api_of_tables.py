@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
+from annotation.models import Rater, Score
 from judging.published.computed_tables import compute_table
 from judging.published.registry import table_numbered, tables_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
@@ -52,6 +53,26 @@ def test_rankings_are_what_the_command_prints(study, ask):
     assert beside["all"]["n"] == 3 and beside["alone"] == ["model3", "model4"]
 
 
+def test_rankings_are_of_a_tag_where_one_is_named(study, ask):
+    first = study.benchmark.instructions.order_by("pk").first()
+    first.tags = ["short"]
+    first.save(update_fields=["tags"])
+    judge = Rater.objects.get(label=UP)
+    for task in study.tasks.filter(response_a__instruction=first).select_related("response_a__model"):
+        # On this instruction the judge ranks the models the other way round.
+        level = (4 - int(task.response_a.model.name[-1])) / 4
+        Score.objects.filter(assignment__task=task, assignment__rater=judge).exclude(criterion__key="item2").delete()
+        for criterion in task.answer_rubric.criteria.filter(key__in=("item0", "item1")):
+            answer = task.assignments.get(rater=judge)
+            Score.objects.create(assignment=answer, criterion=criterion, value=level)
+    slug, asked = study.benchmark.slug, {"judge": UP, "with_judge": DOWN}
+    found = ask(f"leaderboards/{slug}/rankings/", tag="short", **asked)
+    assert found["all"]["spearman"]["value"] == pytest.approx(1)
+    assert found == printed("compare_rankings", slug, "--judge", UP, "--with-judge", DOWN, "--tag", "short")
+    assert ask(f"leaderboards/{slug}/rankings/", **asked)["all"]["spearman"]["value"] == pytest.approx(-1)
+    assert "no verdict" in ask(f"leaderboards/{slug}/rankings/", 400, tag="long", **asked)["detail"].lower()
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [
@@ -59,6 +80,7 @@ def test_rankings_are_what_the_command_prints(study, ask):
         ({"judge": UP, "with_judge": DOWN, "scores": "a,1"}, "Say with what to compare"),
         ({"judge": UP, "with_judge": "nobody"}, "No judge 'nobody'"),
         ({"judge": UP, "with_judge": DOWN, "top": "-1"}, "top must be a whole number"),
+        ({"judge": UP, "with_judge": DOWN, "margin": "wide"}, "margin must be a whole number"),
         ({"judge": UP, "scores": "model0,high\nmodel1,low"}, "is no number"),
         ({"judge": UP, "scores": "model0,1"}, "3"),
     ],

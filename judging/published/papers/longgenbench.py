@@ -1,7 +1,7 @@
-"""LongGenBench's table 2 and figure 3 beside what the workspace holds (arXiv 2409.02076).
+"""LongGenBench's table 2, figure 3 and section 3.5 beside what the workspace holds (arXiv 2409.02076).
 
 Table 2 is computed from the authors' own counts (Evalution/results/static.csv of their repository) or, where those are not
-loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3.
+loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3, and in section 3.5 no scores of RULER.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -216,6 +216,28 @@ def _curve(model: str, version: str, outputs: Sequence[Output], judge: str) -> I
         yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1, judges)
 
 
+def _section_3_5(_workspace: Workspace) -> Sequence[Cell]:
+    """Return Pearson's correlation with RULER at the same length; the paper has no scores of RULER."""
+    printed = _published()["section_3_5"]
+    return [
+        Cell(
+            f"RULER, {length}",
+            "Pearson",
+            value,
+            None,
+            Status.NOT_COMPUTABLE,
+            gettext(
+                "The paper does not print RULER's scores. With a file of them, manage.py compare_rankings BENCHMARK "
+                "--judge JUDGE --tag %(version)s --scores FILE, or the leaderboard's link “Compare this ranking with "
+                "another”, gives the correlation over the models here."
+            )
+            % {"version": version},
+            printed["digits"],
+        )
+        for version, (length, value) in printed["rows"].items()
+    ]
+
+
 SOURCE = "Yuhao Wu, Ming Shan Hee, Zhiqiang Hu, Roy Ka-Wei Lee, LongGenBench, arXiv 2409.02076"
 TABLES: tuple[PaperTable, ...] = (
     PaperTable(
@@ -237,5 +259,15 @@ TABLES: tuple[PaperTable, ...] = (
         },
         source=f"{SOURCE}, figure 3",
         compute=_figure_3,
+    ),
+    PaperTable(
+        benchmark=SLUG,
+        number="section 3.5",
+        titles={
+            "en": "Long texts against long inputs: the correlation with RULER at the same length",
+            "zh-hans": "长文本输出与长输入：同一长度下与 RULER 的相关系数",
+        },
+        source=f"{SOURCE}, section 3.5",
+        compute=_section_3_5,
     ),
 )

@@ -19,7 +19,7 @@ from tests.generation.importers.longgenbench_files import DIARY, make_clone
 from tests.judging.loading import loaded_benchmark
 
 pytestmark = pytest.mark.django_db
-TABLE_2, FIGURE_3 = TABLES
+TABLE_2, FIGURE_3, SECTION_3_5 = TABLES
 
 
 def judged(benchmark, model="Qwen2-7B-Instruct", judge="gpt-4o"):
@@ -69,6 +69,16 @@ def test_without_data_every_cell_says_what_to_load():
     assert len(cells) == 100
     assert {cell.status for cell in cells} == {Status.NOT_COMPUTABLE}
     assert "load_benchmark longgenbench" in cells[0].reason
+
+
+def test_the_correlations_with_ruler_are_printed_and_how_to_get_ones_own_is_said():
+    cells = cells_of(SECTION_3_5, make_workspace())
+    assert {place: cell.printed for place, cell in cells.items()} == {
+        ("RULER, 16K", "Pearson"): 0.51,
+        ("RULER, 32K", "Pearson"): 0.66,
+    }
+    assert {(cell.recomputed, cell.status) for cell in cells.values()} == {(None, Status.NOT_COMPUTABLE)}
+    assert "--tag short --scores FILE" in cells["RULER, 16K", "Pearson"].reason
 
 
 def test_outputs_judged_here_are_counted_by_hand(tmp_path):
