@@ -1,7 +1,8 @@
 """LongGenBench's table 2, figure 3 and section 3.5 beside what the workspace holds (arXiv 2409.02076).
 
 Table 2 is computed from the authors' own counts (Evalution/results/static.csv of their repository) or, where those are not
-loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3, and in section 3.5 no scores of RULER.
+loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3, and no scores of RULER in section
+3.5.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
