@@ -58,7 +58,7 @@ def check_size(path: Path, take: Callable[[int], None]) -> None:
     with _damage(), zipfile.ZipFile(path) as archive:
         parts = archive.infolist()
         if len(parts) > MOST_PARTS:
-            raise NoWorkbook(messages.MANY_PARTS(n=f"{len(parts):,}"), messages.OWN_WORKBOOK_OF_TABLE())
+            raise NoWorkbook(messages.MANY_PARTS(n=f"{len(parts):,}"), messages.OWN_WORKBOOK())
         for part in parts:
             take(part.file_size)
 

@@ -180,7 +180,13 @@ def _printed_figures(benchmark: str) -> str:
 
 
 def _asked(workspace: Workspace, table: PaperTable) -> dict[str, Any]:
-    return {"shape": [SHAPE, CELLS], "workspace": workspace.pk, "benchmark": table.benchmark, "table": table.number}
+    return {
+        "shape": SHAPE,
+        "cell": CELLS,
+        "workspace": workspace.pk,
+        "benchmark": table.benchmark,
+        "table": table.number,
+    }
 
 
 def _current(workspace: Workspace, table: PaperTable, state: list[Any]) -> Report | None:

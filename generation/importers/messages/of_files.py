@@ -45,6 +45,7 @@ KEEP_ONE_OF_MODEL = Wording(
 ANNOTATION_OFF = Wording("files.annotation_off", "the annotation %(value)s is none of 0, 1 and 2")
 RESTORE_THE_ROW = Wording("files.restore_the_row", "restore the row")
 NO_FIELD = Wording("files.no_field", "there is no field %(field)s")
+NO_JSON_ARRAY = Wording("files.no_json_array", "the file is no JSON array")
 ENTRY_NO_OBJECT = Wording("files.entry_no_object", "an entry of the array is no JSON object")
 RESTORE_FILE = Wording("files.restore_file", "restore the file from the repository")
 BROKEN_FROM_HERE = Wording("files.broken_from_here", "the text is not valid JSON from here on")
