@@ -183,7 +183,7 @@ class RatingLoader:
 
         Fewer than ENOUGH_VALUES values say nothing of it.
         """
-        found = []
+        found: list[str] = []
         for criterion in self.own.by_key.values():
             values = self._met.get(criterion.pk)
             if values is None or values.n < ENOUGH_VALUES:

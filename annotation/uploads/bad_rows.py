@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from annotation.uploads.kept_files import TableUpload
 from annotation.uploads.remedies import on_page
 from core.messages.message import as_value, from_value
 from core.tables.bad_rows import BadRow
-from core.tables.formula_cells import CsvWriter
+from core.tables.formula_cells import CsvWriter, Writable
 from core.tables.rows_left_out import SkippedRows
 
 KEPT = "bad_rows.jsonl"
@@ -42,7 +42,7 @@ def kept_bad_rows(upload: TableUpload) -> Iterator[tuple[str, int, str, str]]:
             yield name, number, reason, remedy
 
 
-def write_bad_rows(upload: TableUpload, file: IO[str]) -> None:
+def write_bad_rows(upload: TableUpload, file: Writable) -> None:
     """Write the bad rows as CSV, in the active language."""
     writer = CsvWriter(file)
     writer.writerow(COLUMNS)
