@@ -322,6 +322,8 @@ def paper_table(request: Request, workspace: str, slug: str, number: str) -> Api
         OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
         OpenApiParameter("measure", str, description="Score to rank by, if not the judge's default."),
         OpenApiParameter("experiment", str, description="Experiment; default: main."),
+        OpenApiParameter("tag", str, description="Only instructions with this tag, on both boards."),
+        OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie."),
         OpenApiParameter("with_judge", str, description="Judge of the other board."),
         OpenApiParameter("with_benchmark", str, description="Benchmark of the other board; default: this one."),
         OpenApiParameter("with_measure", str, description="Score of the other board."),
@@ -341,6 +343,8 @@ def rankings(request: Request, workspace: str, slug: str) -> ApiResponse:
         raise Unusable("top must be a whole number above 0.")
     if bool(asked.get("scores")) == bool(asked.get("with_judge")):
         raise Unusable("Say with what to compare: either scores or with_judge.")
+    if not _is_whole(asked.get("margin", "")):
+        raise Unusable("margin must be a whole number of characters.")
     other = benchmark_to_read(request, workspace, asked.get("with_benchmark") or slug)
     try:
         one = _ranked(benchmark, asked.get("judge", ""), asked.get("measure", ""), request)
@@ -353,6 +357,10 @@ def rankings(request: Request, workspace: str, slug: str) -> ApiResponse:
         raise Unusable(str(error)) from error
 
 
+def _is_whole(text: str) -> bool:
+    return not text or (text.isascii() and text.isdecimal() and len(text) <= 6)
+
+
 def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) -> RankedScores:
     asked = request.query_params
     filters = Filters(
@@ -360,6 +368,8 @@ def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) ->
         weights=asked.get("weights") or EQUAL,
         measure=measure,
         experiment=asked.get("experiment") or MAIN_EXPERIMENT,
+        tag=asked.get("tag", ""),
+        margin=int(asked["margin"]) if asked.get("margin") else None,
     )
     return ranked_scores(requested_board(benchmark, filters), f"{benchmark.slug}, {judge}")
 

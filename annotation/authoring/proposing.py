@@ -9,7 +9,6 @@ from django.utils import timezone
 from accounts.models import User, Workspace
 from annotation.authoring.stages import ChecklistRefused, Stage, at_stage, log_step, move_on
 from annotation.models import Checklist, MergedCriterion, ProposedCriterion
-from annotation.rules.near_duplicates import groups_of
 from core.clock import Clock
 from core.messages.message import Wording
 from generation.models import Benchmark, Category
@@ -99,11 +98,14 @@ def withdraw(checklist: Checklist, proposal: int, *, by: User, clock: Clock = ti
 
 def close_proposals(checklist: Checklist, *, by: User) -> None:
     """End the proposals and group those that say nearly the same. Raises ChecklistRefused."""
+    # numpy takes longer to import than most commands to run.
+    from core.near_duplicates import groups_alike
+
     with at_stage(checklist, Stage.PROPOSE) as locked:
         standing = list(locked.proposals.filter(withdrawn_at=None).order_by("pk"))
         if len(standing) < locked.keeps:
             raise ChecklistRefused(TOO_FEW(n=len(standing), keeps=locked.keeps))
-        groups = groups_of([(one.name, one.explanation) for one in standing])
+        groups = groups_alike([(one.name, one.explanation) for one in standing])
         for position, members in enumerate(groups):
             first = standing[members[0]]
             merged = MergedCriterion.objects.create(

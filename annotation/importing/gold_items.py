@@ -7,6 +7,7 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.assignment.attention_checks import NotMarkable, mark_gold
+from annotation.importing import messages
 from annotation.models import Criterion, Study, Task
 from annotation.policies.policies import GOLD
 from annotation.rubrics.scales import number_in
@@ -48,7 +49,7 @@ def mark_from_table(study: Study, file: Path) -> int:
             try:
                 mark_gold(answer.task, answer.expected, purpose=answer.purpose, why=answer.why)
             except NotMarkable as problem:
-                raise answer.place.bad(str(problem).rstrip("."), "correct the row or remove it") from problem
+                raise answer.place.bad(str(problem).rstrip("."), messages.CORRECT_ROW()) from problem
             log_event(
                 study,
                 None,
@@ -64,10 +65,10 @@ def _add(answer: KnownAnswer, row: Row, criteria: dict[str, Criterion]) -> None:
     criterion = criteria.get(values["criterion"])
     if criterion is None:
         raise row.place.bad(
-            f"the task's rubric has no criterion {values['criterion']!r}", f"use one of {', '.join(criteria)}"
+            messages.NOT_IN_RUBRIC(criterion=repr(values["criterion"])), messages.USE_ONE_OF(known=", ".join(criteria))
         )
     if criterion.key in answer.expected:
-        raise row.place.bad(f"{criterion.key} of this task has two rows", "remove one of them")
+        raise row.place.bad(messages.TWO_ROWS(criterion=criterion.key), messages.REMOVE_ONE_ROW())
     answer.expected[criterion.key] = _expected(row.place, criterion, values["value"].strip())
     answer.purpose = values.get("purpose", "").strip() or answer.purpose
     for column, language in (("why", "en"), ("why_zh", "zh-hans")):
@@ -88,8 +89,8 @@ def _expected(place: Place, criterion: Criterion, written: str) -> float | list[
     if ends[0] is None or ends[1] is None or ends[0] > ends[1]:
         levels = ", ".join(str(level["key"]) for level in criterion.levels)
         raise place.bad(
-            f"{written!r} is not an answer to {criterion.key}",
-            f"enter a number, a range such as 6-8{', or one of ' + levels if levels else ''}",
+            messages.NO_ANSWER_TO(written=repr(written), criterion=criterion.key),
+            messages.NUMBER_OR_LEVEL(levels=levels) if levels else messages.NUMBER_OR_RANGE(),
         )
     return [ends[0], ends[1]]
 
@@ -110,21 +111,18 @@ class _Tasks:
         """The task that the row names. Raises BadRow if none or more than one matches."""
         name = row.values["instruction"]
         if name not in self._known:
-            raise row.place.bad(
-                f"study {self.study.slug} has no task of instruction {name!r}",
-                "check the name, and that the study's tasks have been created",
-            )
+            raise row.place.bad(messages.NO_TASK_OF(study=self.study.slug, name=repr(name)), messages.CHECK_TASKS())
         wanted = {row.values[column].strip() for column in ("model", "model_b") if row.values.get(column, "").strip()}
         found = [task for task in self._known[name] if wanted <= set(_models(task))]
         if not found:
             raise row.place.bad(
-                f"no task of instruction {name!r} is by {' and '.join(sorted(wanted))}",
-                f"use {', '.join(sorted({model for task in self._known[name] for model in _models(task)}))}",
+                messages.NOT_BY(name=repr(name), models=", ".join(sorted(wanted))),
+                messages.USE(
+                    models=", ".join(sorted({model for task in self._known[name] for model in _models(task)}))
+                ),
             )
         if len(found) > 1:
-            raise row.place.bad(
-                f"{len(found)} tasks of instruction {name!r} match", "name the models in the columns model and model_b"
-            )
+            raise row.place.bad(messages.SEVERAL_TASKS(n=len(found), name=repr(name)), messages.NAME_MODELS())
         return found[0]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.text import slugify
 
+from annotation.importing import messages
 from annotation.models import Rubric
 from annotation.rubrics.instruction_checks import check_fields
 from annotation.rubrics.library import keep_rubric
@@ -72,7 +73,9 @@ def _instructions_of(benchmark: Benchmark) -> dict[str, int]:
 
 def _known_pk(known: dict[str, int], benchmark: Benchmark, place: Place, name: str) -> int:
     if name not in known:
-        raise place.bad(f"benchmark {benchmark.slug} has no instruction {name!r}", "load its instructions first")
+        raise place.bad(
+            messages.NO_INSTRUCTION_IN(benchmark=benchmark.slug, name=repr(name)), messages.LOAD_INSTRUCTIONS()
+        )
     return known[name]
 
 
@@ -88,7 +91,7 @@ def _criterion(check: CheckRecord, position: int) -> dict[str, Any]:
 def _check(row: Row) -> CheckRecord:
     values = {name: text.strip() for name, text in row.values.items()}
     if not values["question"]:
-        raise row.place.bad("the question is empty", "enter a question that can be answered by yes or no")
+        raise row.place.bad(messages.EMPTY_QUESTION(), messages.ENTER_QUESTION())
     where = _where(row, values) or {}
     return CheckRecord(
         values["question"],
@@ -104,19 +107,15 @@ def _where(row: Row, values: dict[str, str]) -> dict[str, Any] | None:
     try:
         numbers = read_numbers(values.get("numbers", ""))
     except UnreadableNumbers as problem:
-        raise row.place.bad(
-            f"{problem} is not a part number", "enter numbers such as 19, 23-25 or 13-52/5"
-        ) from problem
+        raise row.place.bad(messages.NO_PART_NUMBER(part=problem), messages.PART_NUMBERS()) from problem
     if not numbers:
         return None
     if not values.get("mark"):
-        raise row.place.bad("the parts have no name", "enter their name in the column mark, such as Week")
+        raise row.place.bad(messages.NAMELESS_PARTS(), messages.ENTER_MARK())
     kind = values.get("kind", "") or kind_of(numbers)
     if kind not in KINDS:
-        raise row.place.bad(f"{kind!r} is not a kind of check", f"use one of {', '.join(KINDS[:3])}, or leave it empty")
+        raise row.place.bad(messages.NO_KIND(kind=repr(kind)), messages.USE_KIND(kinds=", ".join(KINDS[:3])))
     asked = values.get("asked", "")
     if asked and not (asked.isdecimal() and asked.isascii() and int(asked) > 0):
-        raise row.place.bad(
-            f"{asked!r} is not a number of parts", "enter the number of parts requested, or leave it empty"
-        )
+        raise row.place.bad(messages.NO_PARTS(asked=repr(asked)), messages.ENTER_PARTS())
     return {"mark": values["mark"], "numbers": numbers, "kind": kind, "asked": int(asked) if asked else None}

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation.importing import messages
 from annotation.models import Criterion, Rubric
 from annotation.rubrics.library import CRITERION_FIELDS, keep_rubric, scale_fields
 from annotation.rubrics.scales import parse_scale
@@ -100,8 +101,8 @@ class InstructionRubrics:
         if record.rubric:
             named = self._criteria_of(record.rubric)
             if named is None:
-                known = "create it first, or load the library with load_library"
-                on_bad(record.place.bad(f"there is no rubric {record.rubric[:50]!r}", known))
+                known = messages.CREATE_RUBRIC()
+                on_bad(record.place.bad(messages.NO_RUBRIC(rubric=repr(record.rubric[:50])), known))
                 return []
             taken = {one["key"] for one in criteria}
             criteria += [one for one in named if one["key"] not in taken]

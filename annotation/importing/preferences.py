@@ -107,8 +107,8 @@ class PreferenceLoader:
             if self.rules.off_scale == "unscored":
                 return f"{record.strength} is no strength"
             raise record.place.bad(
-                f"the strength {record.strength} is neither {SLIGHTLY} (slightly) nor {MUCH} (much)",
-                "correct it, or say --off-scale unscored",
+                messages.NO_STRENGTH(strength=record.strength, slightly=SLIGHTLY, much=MUCH),
+                messages.CORRECT_OR_UNSCORED(),
             )
         if self.rules.off_scale == "unscored":
             return f"{record.choice[:50]!r} is no choice"

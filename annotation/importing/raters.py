@@ -5,11 +5,13 @@ from typing import Protocol
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.importing import messages
 from annotation.importing.store import Circumstances
 from annotation.models import Cohort, Rater, Study
 from annotation.policies.hints import CONDITION
 from annotation.rubrics.scales import Rules
 from core.db.created_rows import note_changed, note_created
+from core.tables import messages as of_tables
 from core.tables.bad_rows import Place
 
 LONGEST_LABEL = 200
@@ -68,7 +70,7 @@ class Raters:
     def find_or_create(self, record: ImportedAnswer) -> int:
         label = self.label(record)
         if len(label) > LONGEST_LABEL:
-            raise record.place.bad("the rater's name is too long", f"keep names to {LONGEST_LABEL} characters")
+            raise record.place.bad(messages.LONG_RATER(), of_tables.KEEP_NAMES(most=LONGEST_LABEL))
         kind = Rater.Kind.JUDGE if record.is_judge else self.person
         stated = "" if record.is_judge else record.rater_kind
         if (kind, label) not in self._known:
@@ -92,17 +94,16 @@ class Raters:
         """Put a rater without a cohort into that of the kind. Raises BadRow for a rater of another kind."""
         former = self._kind_of.get(pk)
         if former:
-            raise place.bad(
-                f"{label} is called {stated} here and {former} before",
-                "give a rater one kind, or tell raters of two kinds apart by their names",
-            )
+            raise place.bad(messages.TWO_KINDS(label=label, stated=stated, former=former), messages.ONE_KIND())
         note_changed(Rater(pk=pk), {"cohort_id": None})
         Rater.objects.filter(pk=pk).update(cohort=self._cohort(place, stated))
         self._kind_of[pk] = stated
 
     def _cohort(self, place: Place, kind: str) -> Cohort:
         if kind not in Cohort.Kind.values:
-            raise place.bad(f"the rater's kind is {kind[:30]!r}", f"say one of {', '.join(Cohort.Kind.values)}")
+            raise place.bad(
+                messages.RATERS_KIND(kind=repr(kind[:30])), messages.SAY_ONE_OF(known=", ".join(Cohort.Kind.values))
+            )
         if kind not in self._cohorts:
             self._cohorts[kind] = Cohort.objects.create(
                 study=self.study, name=kind, kind=kind, revoked_at=timezone.now()

@@ -141,14 +141,14 @@ class RatingLoader:
                 messages.NO_CRITERION(rubric=rubric.key, criterion=repr(record.criterion)),
                 messages.ITS_CRITERIA(known=known),
             )
-        known = "; ".join(f"{', '.join(one.by_key)} of rubric {one.rubric.key}" for one in rubrics)
-        raise record.place.bad(f"no rubric for this item has a criterion {record.criterion!r}", f"there are {known}")
+        each = [messages.OF_RUBRIC(known=", ".join(one.by_key), rubric=one.rubric.key) for one in rubrics]
+        raise record.place.bad(messages.NO_RUBRIC_HAS(criterion=repr(record.criterion)), messages.THERE_ARE(known=each))
 
     def _at(self, record: RatingRecord, position: int, rubric: Rubric) -> Criterion:
         known = self._alike(rubric)[0].by_position
         if position not in known:
             raise record.place.bad(
-                f"rubric {rubric.key} has no item {position}", f"its {len(known)} items count from 0"
+                messages.NO_ITEM(rubric=rubric.key, position=position), messages.ITEMS_FROM_0(n=len(known))
             )
         return known[position]
 
@@ -183,7 +183,7 @@ class RatingLoader:
 
         Fewer than ENOUGH_VALUES values say nothing of it.
         """
-        found = []
+        found: list[str] = []
         for criterion in self.own.by_key.values():
             values = self._met.get(criterion.pk)
             if values is None or values.n < ENOUGH_VALUES:
@@ -192,8 +192,13 @@ class RatingLoader:
             unused = (values.low - low) + (high - values.high)
             if low <= values.low and values.high <= high and unused >= UNUSED_SHARE * (high - low):
                 found.append(
-                    f"The scale of {criterion.key} is {low:g} to {high:g}, but its values are {values.low:g} to "
-                    f"{values.high:g}; if the scale is narrower, load the table again with --scale."
+                    messages.WIDE_SCALE(
+                        criterion=criterion.key,
+                        low=f"{low:g}",
+                        high=f"{high:g}",
+                        least=f"{values.low:g}",
+                        most=f"{values.high:g}",
+                    )
                 )
         return found
 

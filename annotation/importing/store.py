@@ -16,6 +16,7 @@ from annotation.rubrics.scales import Reading, Rules
 from core.db.bulk_insert import Inserting
 from core.db.created_rows import is_collecting, note_changed, note_created, note_ids
 from core.db.removal import conditions
+from core.tables import messages as of_tables
 from core.tables.bad_rows import Place
 
 LONGEST_REASON = 300
@@ -134,7 +135,7 @@ class AnswerStore:
         """
         known = self._tasks.get(name.key)
         if self.rules.truth and known is None:
-            raise place.bad(f"study {self.study.slug} has no answers to this item", "load its ratings first")
+            raise place.bad(messages.NO_ANSWERS(study=self.study.slug), messages.LOAD_RATINGS())
         if self.rules.truth and self._is_given_again(name, rater, given):
             return "already_there"
         repeat = self._count(place, name, rater, who, given)
@@ -162,7 +163,7 @@ class AnswerStore:
         mark = (number << 80) | (rater << 40) | given.criterion
         repeat = self._times.get(mark, 0)
         if repeat and self.rules.truth:
-            raise place.bad("an earlier row gives another correct answer to the same question", "keep one of them")
+            raise place.bad(messages.OTHER_TRUTH(), of_tables.KEEP_ONE())
         if repeat and self.rules.duplicates == "refuse":
             raise place.bad(messages.TWO_ANSWERS(who=who), messages.REMOVE_ONE())
         self._times[mark] = repeat + 1
@@ -187,8 +188,8 @@ class AnswerStore:
             return False
         elif stored == given.reading.value:
             return True
-        was = "something else" if stored is given else "n/a" if stored is None else f"{stored:g}"
-        raise place.bad(f"{who} has already answered {was} here", "load it into a study of its own")
+        was = messages.SOMETHING_ELSE() if stored is given else "n/a" if stored is None else f"{stored:g}"
+        raise place.bad(messages.ANSWERED_BEFORE(who=who, was=was), messages.OWN_STUDY())
 
     def _task(self, name: TaskName) -> Task:
         return Task(

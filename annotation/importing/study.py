@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from accounts.models import Workspace
+from annotation.importing import messages
 from annotation.models import Study
 from annotation.policies.policies import stored
 from core.db.created_rows import note_created
@@ -50,14 +51,14 @@ class Destination:
     def study_in(self, workspace: Workspace) -> tuple[Study, Benchmark]:
         """Get or create the study, and return it with its benchmark. Raises UserError."""
         if not re.fullmatch(r"[-\w]{1,100}", self.study, re.ASCII):
-            raise UserError(f"The study name {self.study!r} must be letters, digits, - and _, 100 at most.")
+            raise UserError(messages.STUDY_NAME(study=repr(self.study)))
         if len(self.name) > LONGEST_NAME:
-            raise UserError(f"The study's title is too long; keep it to {LONGEST_NAME} characters.")
+            raise UserError(messages.LONG_TITLE(most=LONGEST_NAME))
         if len(self.experiment) > LONGEST_EXPERIMENT:
-            raise UserError(f"--experiment is too long; keep it to {LONGEST_EXPERIMENT} characters.")
+            raise UserError(messages.LONG_EXPERIMENT(most=LONGEST_EXPERIMENT))
         study = Study.objects.filter(workspace=workspace, slug=self.study).select_related("benchmark").first()
         if study is None and self.must_exist:
-            raise UserError(f"There is no study {self.study!r} yet; load its ratings before their correct answers.")
+            raise UserError(messages.NO_STUDY_YET(study=repr(self.study)))
         benchmark = self._benchmark(workspace, study)
         if study is None:
             study = Study.objects.create(
@@ -73,9 +74,9 @@ class Destination:
             )
             note_created([study])
         if (study.kind == Study.Kind.PAIR) != (self.kind == Study.Kind.PAIR):
-            raise UserError(f"Study {self.study!r} is of kind {study.kind}, these are {self.kind}; name another.")
+            raise UserError(messages.OTHER_KIND(study=repr(self.study), kind=study.kind, these=self.kind))
         if study.benchmark_id != benchmark.pk:
-            raise UserError(f"Study {self.study!r} belongs to benchmark {study.benchmark}; name that one.")
+            raise UserError(messages.OTHER_BENCHMARK(study=repr(self.study), benchmark=study.benchmark))
         return study, benchmark
 
     def _benchmark(self, workspace: Workspace, study: Study | None) -> Benchmark:
@@ -83,18 +84,12 @@ class Destination:
         if self.benchmark:
             if self.benchmark not in known:
                 names = ", ".join(known) or "none"
-                raise UserError(
-                    f"There is no benchmark {self.benchmark!r}; load it first with load_library or load_benchmark, "
-                    f"or leave --benchmark out (there are: {names})."
-                )
+                raise UserError(messages.NO_BENCHMARK(benchmark=repr(self.benchmark), known=names))
             return known[self.benchmark]
         if study is not None and study.benchmark is not None:
             return study.benchmark
         if self.study in known:
-            raise UserError(
-                f"There is a benchmark {self.study!r} already; say --benchmark {self.study} if these are its items, "
-                "or give the study another name."
-            )
+            raise UserError(messages.BENCHMARK_IS_THERE(study=repr(self.study), slug=self.study))
         benchmark = Benchmark.objects.create(
             workspace=workspace, slug=self.study, names={"en": self.name or self.study}
         )

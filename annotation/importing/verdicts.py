@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from annotation.importing import messages
 from annotation.importing.store import AnswerStore, Circumstances, GivenAnswer, TaskName
 from annotation.models import Criterion, Rater, Rubric, Study
 from annotation.rubrics.library import RubricsOf
@@ -52,8 +53,7 @@ class VerdictLoader:
         place, who, how = record.response.place, str(self.judge), Circumstances()
         if given[0].reading and self.store.is_unscored(task, self.judge.pk):
             raise place.bad(
-                f"{who}'s verdict on {name!r} was unusable when it was loaded before",
-                f"delete study {self.study.slug} to load it anew",
+                messages.UNUSABLE_BEFORE(who=who, name=repr(name)), messages.DELETE_STUDY(study=self.study.slug)
             )
         outcomes = [self.store.add(place, task, self.judge.pk, who, one, how) for one in given]
         return outcomes[0]

@@ -6,6 +6,13 @@ from core.db.created_rows import note_changed, note_created
 from core.messages.message import Wording
 from core.tables.bad_rows import Place
 
+NO_SUCH = Wording("criteria.no_such", "study %(study)s has no criterion %(criterion)s")
+CRITERIA_ARE = Wording("criteria.criteria_are", "its criteria are %(known)s")
+LONG_CRITERION = Wording("criteria.long_criterion", "the criterion %(criterion)s... is too long")
+KEEP_TO = Wording("criteria.keep_to", "keep to %(most)s characters")
+OTHER_SCALE = Wording("criteria.other_scale", "%(criterion)s has the scale %(scale)s in this study")
+THAT_SCALE = Wording("criteria.that_scale", "give that scale or none")
+
 LONGEST_CRITERION = 100
 NO_SCALE = Wording("answers.no_scale", "%(criterion)s has numbers and no scale")
 GIVE_SCALE = Wording("answers.give_scale", "give one with --scale %(criterion)s=1:6, or --scale '*=1:6' for all")
@@ -41,14 +48,14 @@ class OwnRubric:
         scale = self.rules.scale_of(key)
         if known is not None:
             if scale is not None and not scale.fits(known):
-                raise place.bad(f"{key} has the scale {describe(known)} in this study", "give that scale or none")
+                raise place.bad(OTHER_SCALE(criterion=key, scale=describe(known)), THAT_SCALE())
             if scale is None and value and self._grows(known) and read_value(known, value) is None:
                 note_changed(known, {"levels": list(known.levels)})
                 known.levels.append(level(value, float(len(known.levels))))
                 self._grown.add(key)
             return known
         if len(key) > LONGEST_CRITERION:
-            raise place.bad(f"the criterion {key[:30]!r}... is too long", f"keep to {LONGEST_CRITERION} characters")
+            raise place.bad(LONG_CRITERION(criterion=repr(key[:30])), KEEP_TO(most=LONGEST_CRITERION))
         if scale is None and (not value or number_in(value) is not None):
             raise place.bad(NO_SCALE(criterion=key), GIVE_SCALE(criterion=key))
         role = Criterion.Role.OVERALL if key == self.rules.overall else Criterion.Role.ITEM
@@ -67,7 +74,7 @@ class OwnRubric:
         if len(self.by_key) == 1:
             return next(iter(self.by_key.values()))
         known = ", ".join(self.by_key) or "none"
-        raise place.bad(f"study {self.study.slug} has no criterion {key!r}", f"its criteria are {known}")
+        raise place.bad(NO_SUCH(study=self.study.slug, criterion=repr(key)), CRITERIA_ARE(known=known))
 
     @staticmethod
     def _grows(criterion: Criterion) -> bool:

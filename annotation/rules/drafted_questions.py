@@ -60,7 +60,7 @@ def questions_in(reply: str) -> list[str]:
 def merged(drafts: Sequence[tuple[str, Sequence[str]]]) -> list[MergedQuestion]:
     """Merge the questions of several models, given as (model, questions): of near-duplicates the first wording stays."""
     # numpy takes longer to import than most commands to run.
-    from generation.curation.rules.duplicates import near_duplicates
+    from core.near_duplicates import near_duplicates
 
     said = [(model, text) for model, questions in drafts for text in questions]
     duplicates = near_duplicates([text for _model, text in said], threshold=SAME, size=1)

@@ -32,7 +32,7 @@ else:
 
 TASK = "annotation.load_table"
 NEW, CHECKING, CHECKED, LOADING, LOADED, REFUSED = "new", "checking", "checked", "loading", "loaded", "refused"
-STATE, BAD_ROWS = "state.json", "bad_rows.csv"
+STATE = "state.json"
 KEPT = timedelta(days=1)
 MOST_WAITING = 20
 """Files that a workspace may have uploaded and not yet loaded or discarded."""
@@ -45,7 +45,7 @@ class TableUpload:
 
     `columns` says what each column of the file holds, and `mapping` is the name of the saved mapping that said so.
     `problem` says why it cannot be loaded, `counts` what a check found or loading did, `bad` how many rows are bad, and
-    `rows` how many were read so far.
+    `rows` how many were read so far. `remarks` are what the last check or load says of the values.
     """
 
     public_id: str
@@ -68,6 +68,7 @@ class TableUpload:
     bad: int = 0
     imported: int | None = None
     mapping: str = ""
+    remarks: list[str | dict[str, Any]] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:

@@ -17,11 +17,13 @@ from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, transaction
 
 from accounts.models import User, Workspace
-from annotation.uploads.kept_files import BAD_ROWS, CHECKED, CHECKING, LOADED, REFUSED, TableUpload, known_table
+from annotation.importing import messages
+from annotation.uploads.bad_rows import keep_bad_rows
+from annotation.uploads.kept_files import CHECKED, CHECKING, LOADED, REFUSED, TableUpload, known_table
 from annotation.uploads.kinds import CRITERION
 from annotation.uploads.scratch_database import on_a_copy
 from core.errors import UserError
-from core.messages.message import as_value
+from core.messages.message import Wording, as_value
 from core.tables.bad_rows import BadRow
 from core.tables.formula_cells import CsvWriter, unescaped
 from core.tables.reading import LEAST_EXPANDED, LONGEST_VALUE, read_rows
@@ -31,6 +33,7 @@ from generation.models import Import
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_WRITES = 0.5
+FAULT = Wording("upload.fault", "The program has a fault here, which is in its log.")
 ENCODINGS = ("utf-16", "gb18030", "cp1252")
 SEPARATORS = {"semicolon": ";", "tab": "\t", "bar": "|"}
 WITH_OUR_COLUMNS = ("checks", "gold")
@@ -47,32 +50,35 @@ def carry_out(public_id: str) -> None:
     if not upload.is_at_work:
         return
     dry, skipped, shown = upload.state == CHECKING, SkippedRows(), _Shown(upload)
+    remarks: list[str] = []
     try:
         with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, progress_to(shown.after):
             path = readable(upload, Path(scratch))
             with on_a_copy(Path(scratch)) if dry else nullcontext():
-                found = _loaded(upload, path, skipped, dry=dry)
+                found = _loaded(upload, path, skipped, remarks, dry=dry)
         counts = {name: n for name, n in found.counts.items() if n} if found else {}
         ended = replace(upload, state=CHECKED if dry else LOADED, problem="", counts=counts, bad=len(skipped))
+        ended = replace(ended, remarks=[as_value(remark) for remark in remarks])
         if found and not dry:
             ended = replace(ended, imported=found.pk)
     except (OperationalError, InterfaceError):
         raise  # the request stays, and the file with it
     except (UserError, CommandError) as problem:
         ended = replace(upload, state=REFUSED, problem=as_value(str(problem)), counts={}, bad=len(skipped))
+        ended = replace(ended, remarks=[])
     except Exception:
-        replace(upload, state=REFUSED, problem="The program has a fault here, which is in its log.").save()
+        replace(upload, state=REFUSED, problem=as_value(FAULT())).save()
         raise
-    _write_bad_rows(upload.folder / BAD_ROWS, skipped)
+    keep_bad_rows(upload, skipped)
     replace(ended, rows=shown.rows).save()
     if ended.state == LOADED:
         shutil.rmtree(upload.path.parent, ignore_errors=True)
 
 
-def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, *, dry: bool) -> Import | None:
+def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list[str], *, dry: bool) -> Import | None:
     """Load the file, or do so and undo it all; return the record of the import, None if nothing changed.
 
-    Raises UserError and CommandError.
+    What is to be said of the values is added to `remarks`. Raises UserError and CommandError.
     """
     workspace = Workspace.objects.get(pk=upload.workspace)
     with transaction.atomic():
@@ -81,6 +87,8 @@ def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, *, dry: bool)
         positional, options = _arguments(upload, path)
         if upload.kind not in WITH_OUR_COLUMNS:  # whose rows are loaded all or none
             options |= {"on_error": "skip" if dry or upload.skip else "refuse", "skipped": skipped}
+        if positional[0] == "load_table":
+            options["remarks"] = remarks
         call_command(
             *positional,
             workspace=workspace.slug,
@@ -180,7 +188,7 @@ def rewritten(upload: TableUpload, scratch: Path, *, beginning: bool = False) ->
                     left -= len(piece)
                     _check_left(left, upload.file)
     except (UnicodeError, csv.Error, EOFError, OSError) as error:
-        raise BadRow(upload.file, 0, "the file cannot be read in this way", "choose another way to read it") from error
+        raise BadRow(upload.file, 0, messages.NOT_THIS_WAY(), messages.OTHER_WAY()) from error
     return path
 
 
@@ -190,7 +198,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _check_left(left: int, name: str) -> None:
     if left < 0:
-        raise BadRow(name, 0, "the file unpacks to more than it may", "unpack it yourself and split it")
+        raise BadRow(name, 0, messages.UNPACKS_TOO_FAR(), messages.UNPACK_AND_SPLIT())
 
 
 def guessed_encoding(path: Path) -> str:
@@ -211,14 +219,6 @@ def guessed_encoding(path: Path) -> str:
         else:
             return "" if encoding == "utf-8" else encoding
     return ""
-
-
-def _write_bad_rows(path: Path, skipped: SkippedRows) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = CsvWriter(file)
-        writer.writerow(["file", "line", "reason", "remedy"])
-        for one in sorted(skipped.problems, key=lambda one: (one.file, one.line)):
-            writer.writerow([one.file, one.line, one.reason, one.remedy])
 
 
 class _Shown:

@@ -5,10 +5,19 @@ import re
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.importing.messages import NOTHING_LOADED
+from annotation.importing.messages import (
+    BENCHMARK_IS_THERE,
+    LONG_EXPERIMENT,
+    NO_BENCHMARK,
+    NONE_FOR_OPTION,
+    NOTHING_LOADED,
+    WIDE_SCALE,
+)
+from annotation.rubrics.scales import NAMES_NO_CRITERION
 from core.messages.message import Message
 from core.messages.rendering import for_reader
 from core.tables.messages import BAD_FILE, BAD_ROW
+from generation.importers.messages.of_rows import SAY_SIDE
 
 _REMEDIES: tuple[tuple[str, str | Promise], ...] = (
     (r"give one with --scale .* for all", _("state it under Scale below")),
@@ -19,20 +28,27 @@ _REMEDIES: tuple[tuple[str, str | Promise], ...] = (
         r"keep one of them, or name the column .*--column sample=COLUMN",
         _("leave out the bad rows, or choose the column of samples"),
     ),
-    (r"or what it means with --map-first \S*=A", _("or correct it")),
-    (
-        r"if the scale is narrower, load the table again with --scale",
-        _("if the scale is narrower, load the table again with that scale"),
-    ),
-    (
-        r"say --benchmark \S+ if these are its items, or give the study another name",
-        _("enter it as the benchmark of the items, or give the study another name"),
-    ),
-    (
-        r"load it first with load_library or load_benchmark, or leave --benchmark out",
-        _("upload its instructions first, or leave the benchmark empty"),
-    ),
 )
+_WHOLE: dict[str, str | Promise] = {
+    SAY_SIDE.code: _("say A or B, or the model's name, or correct it"),
+    BENCHMARK_IS_THERE.code: _(
+        "There is a benchmark %(study)s already; enter it as the benchmark of the items, or give the study another name."
+    ),
+    NO_BENCHMARK.code: _(
+        "There is no benchmark %(benchmark)s; upload its instructions first, or leave the benchmark empty (there are: "
+        "%(known)s)."
+    ),
+    LONG_EXPERIMENT.code: _("The name of the experiment is too long; keep it to %(most)s characters."),
+    WIDE_SCALE.code: _(
+        "The scale of %(criterion)s is %(low)s to %(high)s, but its values are %(least)s to %(most)s; if the scale is "
+        "narrower, load the file with that scale."
+    ),
+    NONE_FOR_OPTION.code: _(
+        "%(file)s has no criterion %(criterion)s, which a scale names; its criteria are %(known)s."
+    ),
+    NAMES_NO_CRITERION.code: _("%(text)s names no criterion; write KEY=1:6, or *=1:6 for all."),
+}
+"""What the page says in place of a whole message that names a command's option."""
 
 
 def on_page(problem: str) -> str:
@@ -42,6 +58,8 @@ def on_page(problem: str) -> str:
         return for_reader(Message(problem.code, {**problem.params, **said}))
     if isinstance(problem, Message) and problem.code == NOTHING_LOADED.code:
         return for_reader(Message(problem.code, {"problem": on_page(problem.params["problem"])}))
+    if isinstance(problem, Message) and problem.code in _WHOLE:
+        return str(_WHOLE[problem.code]) % problem.params
     for pattern, remedy in _REMEDIES:
         found = re.search(pattern, problem)
         if found:

@@ -17,6 +17,7 @@ LATEX_SIGNS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "–": "--",
+    "†": r"$\dagger$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 

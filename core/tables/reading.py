@@ -56,9 +56,8 @@ class Unpacked:
             raise BadRow(
                 self.name,
                 0,
-                f"the file unpacks to more than {self.most // 1024 // 1024:,} MB, which is more than {most_expansion} "
-                "times its size",
-                "unpack it yourself, or ask the operator of the server to raise PLUMBLINE_TABLE_EXPANSION",
+                messages.UNPACKS_TO(most=f"{self.most // 1024 // 1024:,}", times=most_expansion),
+                messages.UNPACK_YOURSELF(),
             )
 
 
@@ -69,7 +68,7 @@ def open_bytes(path: Path, name: str) -> IO[bytes]:
             return cast(IO[bytes], gzip.open(path, "rb"))
         return path.open("rb")
     except OSError as error:
-        raise BadRow(name, 0, f"the file cannot be opened ({error.strerror})", "check its name and folder") from error
+        raise BadRow(name, 0, messages.NOT_OPENED(words=error.strerror), messages.CHECK_NAME()) from error
 
 
 def lines(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterator[tuple[int, str]]:
@@ -95,8 +94,8 @@ def _decoded(path: Path, name: str) -> Iterator[tuple[int, str, BadRow | None]]:
             if packed:
                 unpacked.take(len(raw))
             if len(raw) > LONGEST_LINE:
-                what = f"the line is longer than {LONGEST_LINE // 1024 // 1024} MB"
-                raise BadRow(name, number, what, "check its line ends, or remove the longest column")
+                what = messages.LONG_LINE(most=LONGEST_LINE // 1024 // 1024)
+                raise BadRow(name, number, what, messages.LINE_ENDS_OR_COLUMN())
             if number == 1:
                 _refuse_wide(raw, name)
             encoding = "utf-8-sig" if number == 1 else "utf-8"
@@ -118,7 +117,7 @@ def _reading(path: Path, name: str, line: Callable[[], int]) -> Iterator[IO[byte
             what = messages.GZIP_ENDS() if isinstance(error, EOFError) else messages.GZIP_DAMAGED()
             raise BadRow(name, line(), what, messages.COPY_AGAIN()) from error
         except OSError as error:
-            raise BadRow(name, 0, f"the file cannot be read ({error.strerror})", "check the file") from error
+            raise BadRow(name, 0, messages.NOT_READ(words=error.strerror), messages.CHECK_FILE()) from error
 
 
 def _refuse_wide(start: bytes, name: str) -> None:
@@ -283,14 +282,11 @@ def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterat
         yield broken
     except csv.Error as error:
         if "new-line character" in str(error):
-            reason, remedy = (
-                "its lines end in a single carriage return",
-                "save the file with the line ends of Unix or Windows",
-            )
+            reason, remedy = (messages.OLD_LINE_ENDS(), messages.NEW_LINE_ENDS())
             raise BadRow(path.name, line(), reason, remedy) from error
         if "field larger" in str(error):
-            reason = f"a value is longer than {csv.field_size_limit():,} characters"
-            remedy = "check the quotation marks in and above this line, or remove the column"
+            reason = messages.LONG_VALUE(most=f"{csv.field_size_limit():,}")
+            remedy = messages.QUOTES_OR_COLUMN()
         else:
             reason, remedy = messages.BAD_CSV(words=error), messages.CHECK_QUOTES()
         broken.append(BadRow(path.name, line(), reason, remedy))
@@ -307,7 +303,7 @@ def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[
         try:
             values = {key: as_text(item) for key, item in value.items()}
         except RecursionError:
-            on_bad(place.bad("the values are nested too deeply", "write them as text"))
+            on_bad(place.bad(messages.TOO_NESTED(), messages.AS_TEXT()))
             continue
         yield Row(place, {**dict.fromkeys(wanted, ""), **values}, nested_in(value))
 
@@ -342,13 +338,13 @@ def json_objects(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Itera
         for element in array_elements(chain([start], pieces), LONGEST_LINE):
             place = ElementPlace(name, element.line, element.number)
             if not element.decoded:
-                on_bad(place.bad("it has bytes that are not UTF-8", "save the file as UTF-8"))
+                on_bad(place.bad(messages.BYTES_NOT_UTF8(), messages.SAVE_AS_UTF8()))
             elif isinstance(element.value, dict):
                 yield place, element.value
             else:
-                on_bad(place.bad("it is not a JSON object", "write one JSON object per row"))
+                on_bad(place.bad(messages.ELEMENT_NO_OBJECT(), messages.OBJECT_PER_ROW()))
     except BrokenArray as error:
-        on_bad(BadRow(name, error.line, error.reason, "write the file as one array of JSON objects: [{...}, {...}]"))
+        on_bad(BadRow(name, error.line, error.reason, messages.ONE_ARRAY()))
 
 
 def _single_objects(path: Path, on_bad: OnBadRow, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -357,8 +353,8 @@ def _single_objects(path: Path, on_bad: OnBadRow, name: str) -> Iterator[tuple[P
 
     def bad(problem: BadRow) -> None:
         if not some:
-            what = "the file is neither an array of JSON objects nor one JSON object per line"
-            raise BadRow(name, problem.line, what, "write the rows as [{...}, {...}]") from problem
+            what = messages.NEITHER_FORM()
+            raise BadRow(name, problem.line, what, messages.ROWS_AS_ARRAY()) from problem
         on_bad(problem)
 
     for place, value in json_lines(path, bad, name):
@@ -423,7 +419,7 @@ def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Itera
                 continue
             unpacked.take(sum(map(len, texts)))
             if texts[len(header) :] and texts[len(header)]:
-                on_bad(place.bad("the row has a value beside the table", "give its column a name, or remove the value"))
+                on_bad(place.bad(messages.VALUE_BESIDE(), messages.NAME_OR_REMOVE()))
                 continue
             yield Row(place, dict(zip(header, texts, strict=False)))
     except NoWorkbook as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from core.tables import messages
 from core.tables.bad_rows import Place
 from core.text import storable
 
@@ -29,8 +30,8 @@ class Row:
         if not value:
             return ""
         if isinstance(value, dict) or len(value) > 1 or isinstance(value[0], list | dict):
-            what = "an object" if isinstance(value, dict) else f"a list of {len(value)}"
-            raise self.place.bad(f"{column} holds {what} where one value belongs", "give one value, or a row for each")
+            what = messages.AN_OBJECT() if isinstance(value, dict) else messages.A_LIST(n=len(value))
+            raise self.place.bad(messages.SEVERAL_VALUES(column=column, what=what), messages.ONE_VALUE())
         return as_text(value[0])
 
     def texts(self, column: str) -> list[str]:
@@ -39,7 +40,7 @@ class Row:
         if value is None:
             return [self.values[column]] if self.values.get(column) else []
         if isinstance(value, dict) or any(isinstance(part, list | dict) for part in value):
-            raise self.place.bad(f"{column} holds objects where texts belong", "write a text, or a list of texts")
+            raise self.place.bad(messages.OBJECTS_IN_COLUMN(column=column), messages.TEXT_OR_LIST())
         return [text for text in map(as_text, value) if text]
 
 

@@ -25,6 +25,7 @@ from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
 from generation.importers.benchmark_files import Part, Record, StudyShape
 from generation.importers.hellobench_people import human_parts
+from generation.importers.messages import of_files
 from generation.importers.records import (
     LONG_CONTEXT,
     MAIN,
@@ -100,16 +101,16 @@ class Clone:
         self.unknown: dict[str, int] = {}
         self._read_before: set[Path] = set()
         if tasks is not None:
-            raise BadRow(str(tasks), 0, "HelloBench's tasks are in its clone", "leave --tasks out")
+            raise BadRow(str(tasks), 0, of_files.TASKS_IN_CLONE(), of_files.NO_TASKS_OPTION())
         if not (root / "data").is_dir() and not (root / "results").is_dir():
-            what, remedy = "this is no clone of HelloBench", "name the folder that holds data/ and results/"
+            what, remedy = of_files.NO_HELLOBENCH(), of_files.NAME_DATA_RESULTS()
             raise BadRow(str(root), 0, what, remedy)
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root))
 
     def _broken(self, path: Path, reason: str) -> BadRow:
-        return BadRow(self._name(path), 0, reason, "restore it from the repository")
+        return BadRow(self._name(path), 0, reason, of_files.RESTORE_IT())
 
     def _rows(self, path: Path | None, on_bad: OnBadRow) -> Iterator[tuple[Place, dict[str, Any]]]:
         return json_lines(path, on_bad, self._name(path)) if path else iter(())
@@ -264,7 +265,7 @@ class Clone:
                     texts = tuple(storable(str(question)) for question in questions)
                     yield RubricRecord(Place(self._name(path), 0), category, task, texts)
             except (ValueError, AttributeError, TypeError) as error:
-                raise self._broken(path, "this is not a checklist file") from error
+                raise self._broken(path, of_files.NO_CHECKLIST_FILE()) from error
 
     def weights(self) -> list[WeightRecord]:
         """The published weights, read as a literal. Raises BadRow."""
@@ -280,13 +281,13 @@ class Clone:
         except (SyntaxError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
             if isinstance(error, BadRow):
                 raise
-            raise self._broken(path, "this is no table of weights") from error
+            raise self._broken(path, of_files.NO_WEIGHTS()) from error
 
 
 def _text(place: Place, value: Mapping[str, Any], name: str) -> str:
     found = value.get(name)
     if not isinstance(found, str) or (name == "id" and not found):
-        raise place.bad(f"{name!r} is missing or no text", "restore the line from the repository")
+        raise place.bad(of_files.NO_TEXT(field=repr(name)), of_files.RESTORE_LINE())
     return storable(found)
 
 

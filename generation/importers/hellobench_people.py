@@ -25,6 +25,7 @@ from typing import Any
 from core.tables.bad_rows import BadRow, OnBadRow, Place
 from core.tables.reading import json_lines
 from generation.importers.benchmark_files import Part, StudyShape
+from generation.importers.messages import of_files
 from generation.importers.records import RatingRecord
 
 FOLDERS = ("Annnotation_Interface", "Annotation_Interface", "ckwise_results_hm")
@@ -44,7 +45,7 @@ FIELDS = frozenset(
 )
 OnFields = Callable[[Place, Mapping[str, Any], Collection[str]], None]
 Writers = Callable[[], Mapping[str, tuple[str, str]]]
-REMEDY = "restore the line from the repository"
+REMEDY = of_files.RESTORE_LINE()
 
 
 def annotated_files(root: Path) -> list[Path]:
@@ -136,7 +137,7 @@ def _written_by(place: Place, value: Mapping[str, Any], writers: Writers) -> tup
         return str(named[0]), str(named[1])
     found = writers().get(_key(value.get("instruction_en"), value.get("response_en")))
     if found is None:
-        raise place.bad("no response of results/generations is the one that was rated", REMEDY)
+        raise place.bad(of_files.NOT_THE_RATED(), REMEDY)
     return found
 
 
@@ -144,13 +145,13 @@ def _answers(place: Place, value: Mapping[str, Any]) -> list[float]:
     """Return the answers to the checklist and the overall score behind them. Raises BadRow."""
     questions, given = value.get("checklist"), value.get("evaluation_results")
     if not isinstance(questions, list) or not isinstance(given, list) or len(given) <= len(questions):
-        raise place.bad("an answer to each question of the checklist and an overall score are needed", REMEDY)
+        raise place.bad(of_files.WHOLE_ANSWER_NEEDED(), REMEDY)
     # The interface has a fixed number of buttons, so between the answers and the overall score there may be empty ones.
     chosen = [*given[: len(questions)], given[-1]]
     highest = [HIGHEST_ANSWER] * len(questions) + [HIGHEST_OVERALL]
     answers = []
     for answer, most in zip(chosen, highest, strict=True):
         if isinstance(answer, bool) or not isinstance(answer, int | float) or not 0 <= answer <= most:
-            raise place.bad(f"{answer!r} is no answer from 0 to {most}", REMEDY)
+            raise place.bad(of_files.ANSWER_OFF(answer=repr(answer), most=most), REMEDY)
         answers.append(float(answer))
     return answers

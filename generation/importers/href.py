@@ -28,10 +28,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, OnBadRow, Place
 from core.tables.reading import Row, read_rows
 from core.text import storable
 from generation.importers.benchmark_files import Part, StudyShape
+from generation.importers.messages import of_files
 from generation.importers.records import (
     MAIN,
     InstructionRecord,
@@ -126,8 +128,8 @@ class Href:
         paths = [tasks, *below] if tasks else below
         self.files = [file for path in paths if (file := self._understood(path))]
         if not self.files:
-            what = "none of HREF's files is in this folder"
-            remedy = "name the folder of a clone of its data sets, or of the results of its code"
+            what = of_files.NO_HREF()
+            remedy = of_files.NAME_HREF()
             raise BadRow(str(root), 0, what, remedy)
         for layout, where in ((TASKS, "allenai/href"), (PAIRS, "allenai/href_preference")):
             if not self._of(layout):
@@ -193,7 +195,7 @@ class Href:
             return None
         with path.open("rb") as file:
             if file.read(len(POINTER)) == POINTER:
-                what, remedy = "this is a pointer of Git LFS, not the file", "run git lfs pull in the clone"
+                what, remedy = of_files.LFS_POINTER(), of_files.PULL_LFS()
                 raise BadRow(self._name(path), 0, what, remedy)
         try:
             first = next(self._rows(path, lambda problem: None), None)
@@ -237,7 +239,7 @@ class Href:
             try:
                 for field in file.layout.needed:
                     if field not in row.values:
-                        raise row.place.bad(f"there is no field {field!r}", "restore the row from its source")
+                        raise row.place.bad(of_files.NO_FIELD(field=repr(field)), of_files.RESTORE_ROW())
                 records = list(read(row))
             except BadRow as problem:
                 on_bad(problem)
@@ -267,7 +269,7 @@ class Href:
                     return
             generator = row.values.get("generator", "").strip() or file.model
             if not generator:
-                raise row.place.bad("no field and no folder names the model", "add the field generator")
+                raise row.place.bad(of_files.NO_MODEL_NAMED(), of_files.ADD_GENERATOR())
             text = storable(row.values["output"])
             yield from self._once(MAIN, ResponseRecord(row.place, instruction, generator, text))
 
@@ -296,13 +298,13 @@ class Href:
             given = _listed(row, "annotations", row.values["annotations"])
             names = _listed(row, "annotaters", people) if people else [f"rater {n}" for n in range(1, len(given) + 1)]
             if len(names) != len(given):
-                what = f"there are {len(given)} annotations by {len(names)} people"
-                raise row.place.bad(what, "restore the row from its source")
+                what = of_files.ANNOTATIONS_BY(n=len(given), people=len(names))
+                raise row.place.bad(what, of_files.RESTORE_ROW())
             instruction = self._instruction(file, row)
             for person, value in zip(names, given, strict=True):
                 choice = PEOPLES_CHOICES.get(_plain(value))
                 if choice is None:
-                    raise row.place.bad(f"the annotation {value[:20]!r} is none of 0, 1 and 2", "restore the row")
+                    raise row.place.bad(of_files.ANNOTATION_OFF(value=repr(value[:20])), of_files.RESTORE_THE_ROW())
                 yield PreferenceRecord(
                     row.place,
                     instruction.external_id,
@@ -325,17 +327,17 @@ class Href:
             (model_a, _), (model_b, _) = self._sides(file, row)
             choice = CHOICES.get(_plain(row.values["preference"]))
             if choice is None:
-                what = f"the preference {row.values['preference'][:20]!r} is none of 0, 1, 1.5 and 2"
-                raise row.place.bad(what, "restore the row from its source")
+                what = of_files.PREFERENCE_OFF(preference=repr(row.values["preference"][:20]))
+                raise row.place.bad(what, of_files.RESTORE_ROW())
             judge = file.judge or row.values.get("annotator", "").strip()
             if not judge:
-                raise row.place.bad("no folder and no field names the judge", "add the field annotator")
+                raise row.place.bad(of_files.NO_JUDGE_NAMED(), of_files.ADD_ANNOTATOR())
             judge = f"composite {judge}" if judge in COMPOSITES else judge
             key = file.experiment, judge, instruction.external_id, model_a, model_b
             known, place = self._judged.setdefault(key, (choice, row.place))
             if known != choice:
-                what = f"{judge!r} has another verdict on this pair in {place.file} line {place.line}"
-                raise row.place.bad(what, "keep one of them")
+                what = of_files.OTHER_VERDICT(judge=repr(judge), file=place.file, line=place.line)
+                raise row.place.bad(what, of_tables.KEEP_ONE())
             if place == row.place:
                 yield PreferenceRecord(
                     row.place,
@@ -354,7 +356,7 @@ class Href:
     def _instruction(self, file: HrefFile, row: Row) -> InstructionRecord:
         text = storable(row.values["instruction"])
         if not text.strip():
-            raise row.place.bad("the instruction is empty", "restore the row from its source")
+            raise row.place.bad(of_files.EMPTY_INSTRUCTION(), of_files.RESTORE_ROW())
         name = instruction_name(text)
         category = row.values.get("category", "").strip() or self._categories.get(name, "")
         if not category:
@@ -375,10 +377,10 @@ class Href:
                 generator, text = self._baseline.get(name, ("", ""))
                 model = generator if generator and text == row.values[f"output_{side}"] else model
             if not model:
-                raise row.place.bad(f"'generator_{side}' is empty", "restore the row from its source")
+                raise row.place.bad(of_files.EMPTY_GENERATOR(side=side), of_files.RESTORE_ROW())
             names.append((model, f"output_{side}"))
         if names[0][0] == names[1][0]:
-            raise row.place.bad(f"both responses are of {names[0][0]!r}", "restore the row from its source")
+            raise row.place.bad(of_files.BOTH_OF(model=repr(names[0][0])), of_files.RESTORE_ROW())
         return names[0], names[1]
 
     def _once(self, experiment: str, record: ResponseRecord) -> Iterator[ResponseRecord]:
@@ -390,8 +392,8 @@ class Href:
         if place == record.place:
             yield record
         elif text != hash(record.text):
-            what = f"{record.model!r} has another response to this instruction elsewhere"
-            raise record.place.bad(what, "keep one of them; a preference must say which of them it is about")
+            what = of_files.OTHER_RESPONSE(model=repr(record.model))
+            raise record.place.bad(what, of_files.KEEP_ONE_OF_MODEL())
 
     def _count_unknown(self, file: HrefFile, row: Row) -> None:
         known = {*file.layout.needed, *file.layout.optional}
@@ -442,14 +444,14 @@ def _array(path: Path) -> Iterator[Row]:
     try:
         found = json.loads(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise BadRow(path.name, 0, f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8") from error
+        raise BadRow(path.name, 0, of_files.NOT_UTF8(byte=error.start + 1), of_tables.SAVE_AS_UTF8()) from error
     except (ValueError, RecursionError) as error:
-        raise BadRow(path.name, 0, "the file is not valid JSON", "copy or write it again") from error
+        raise BadRow(path.name, 0, of_files.NOT_JSON(), of_files.COPY_OR_WRITE()) from error
     if not isinstance(found, list):
-        raise BadRow(path.name, 0, "the file is not an array of rows", "write the rows between [ and ]")
+        raise BadRow(path.name, 0, of_files.NO_ARRAY_OF_ROWS(), of_files.IN_BRACKETS())
     for number, value in enumerate(found, 1):
         if not isinstance(value, dict):
-            raise BadRow(path.name, number, "the row is not a JSON object", "write one object a row")
+            raise BadRow(path.name, number, of_files.NO_ROW_OBJECT(), of_files.OBJECT_A_ROW())
         yield Row(Place(path.name, number), {str(key): _text(item) for key, item in value.items()})
 
 
@@ -466,7 +468,7 @@ def _listed(row: Row, field: str, text: str) -> list[str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list) or not found:
-        raise row.place.bad(f"{field!r} is no list with values", "restore the row from its source")
+        raise row.place.bad(of_files.NO_LIST(field=repr(field)), of_files.RESTORE_ROW())
     return [str(value) for value in found]
 
 

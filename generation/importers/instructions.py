@@ -6,9 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.messages.message import Wording
+from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from core.text import storable
+from generation.importers.messages import of_rows
 from generation.importers.records import InstructionRecord, PromptParts
 from generation.importers.tidy import EMPTY_WORDS, LARGEST_WHOLE
 from generation.llm.protocol.wrapping import wrap
@@ -102,13 +105,9 @@ def read_instructions(
         try:
             record = instruction_of(row, layout)
             if record.external_id in seen:
-                raise row.place.bad(
-                    f"instruction {record.external_id!r} stands in an earlier row too", "keep one of them"
-                )
+                raise row.place.bad(of_rows.INSTRUCTION_TWICE(name=repr(record.external_id)), of_tables.KEEP_ONE())
             if record.text is None:
-                raise row.place.bad(
-                    f"nothing is asked in {record.external_id!r}", "give it a prompt, its messages or a task"
-                )
+                raise row.place.bad(of_rows.NOTHING_ASKED(name=repr(record.external_id)), of_rows.GIVE_PROMPT())
             seen.add(record.external_id)
         except BadRow as problem:
             on_bad(problem)
@@ -120,9 +119,9 @@ def instruction_of(row: Row, layout: InstructionLayout) -> InstructionRecord:
     """What a row says of its instruction; without a text where it says nothing of what is asked. Raises BadRow."""
     name = layout.value(row, "instruction").strip()
     if not name:
-        raise row.place.bad("it names no instruction", "fill that column in")
+        raise row.place.bad(of_rows.NO_INSTRUCTION(), of_rows.FILL_COLUMN())
     if len(name) > LONGEST_NAME:
-        raise row.place.bad("the instruction's name is too long", f"keep names to {LONGEST_NAME} characters")
+        raise row.place.bad(of_rows.LONG_INSTRUCTION(), of_tables.KEEP_NAMES(most=LONGEST_NAME))
     language = language_code(row.place, layout.value(row, "language") or layout.language)
     text, history, parts = _asked(row, layout, language)
     return InstructionRecord(
@@ -133,7 +132,7 @@ def instruction_of(row: Row, layout: InstructionLayout) -> InstructionRecord:
         parts=parts,
         category=_key(row, layout, "category"),
         parent=_key(row, layout, "parent"),
-        words_asked=whole(row.place, "number of words", layout.value(row, "words_asked")),
+        words_asked=whole(row.place, of_rows.NUMBER_OF_WORDS, layout.value(row, "words_asked")),
         reference=layout.value(row, "reference").strip(),
         hint=layout.value(row, "hint").strip(),
         language=language,
@@ -158,7 +157,7 @@ def _asked(
     task, data, demands = ("", "", "") if by_chance else (layout.value(row, name) for name in PARTS)
     given = [what for what, text in (("a prompt", prompt), ("messages", chat), ("a task", task)) if text.strip()]
     if len(given) > 1:
-        raise row.place.bad(f"it has both {given[0]} and {given[1]}", "say in one way what is asked")
+        raise row.place.bad(of_rows.TWO_WAYS(one=given[0], other=given[1]), of_rows.ONE_WAY())
     if prompt.strip():
         return prompt, (), None
     if chat:
@@ -166,7 +165,7 @@ def _asked(
         return last, tuple(before), None
     if not task.strip():
         if data.strip() or demands.strip():
-            raise row.place.bad("it has data or requirements and no task", "say in the task what to do with them")
+            raise row.place.bad(of_rows.NO_TASK(), of_rows.SAY_IN_TASK())
         return None, (), None
     parts = PromptParts(task.strip(), data.strip(), requirements_in(demands))
     return wrap(parts.task, parts.data, parts.requirements, language=language), (), parts
@@ -182,22 +181,15 @@ def _turns(place: Place, text: str) -> list[tuple[str, str]]:
     try:
         turns = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise place.bad(
-            "its messages are not JSON", 'write them as [{"role": "user", "content": "..."}, ...]'
-        ) from error
+        raise place.bad(of_rows.MESSAGES_NOT_JSON(), of_rows.MESSAGES_AS_JSON()) from error
     found: list[tuple[str, str]] = []
     for turn in turns if isinstance(turns, list) else [turns]:
         role, content = (turn.get("role"), turn.get("content")) if isinstance(turn, dict) else (None, None)
         if role not in ROLES or not isinstance(content, str):
-            raise place.bad(
-                f"message {len(found) + 1} is none with a role of {', '.join(ROLES)} and a text as its content",
-                'write messages as [{"role": "user", "content": "..."}, ...]',
-            )
+            raise place.bad(of_rows.BAD_MESSAGE(number=len(found) + 1, roles=", ".join(ROLES)), of_rows.MESSAGES_LIKE())
         found.append((role, storable(content)))
     if not found or found[-1][0] != "user" or not found[-1][1].strip():
-        raise place.bad(
-            "its messages do not end with something that the user says", "leave out the answer that is to be written"
-        )
+        raise place.bad(of_rows.NO_LAST_TURN(), of_rows.LEAVE_ANSWER())
     return found
 
 
@@ -212,8 +204,11 @@ def requirements_in(text: str) -> tuple[str, ...]:
     return tuple(line for line in plain if line)
 
 
-def whole(place: Place, what: str, text: str) -> int | None:
-    """A whole number from 0 up that every database keeps, None where there is none. Raises BadRow."""
+def whole(place: Place, what: Wording, text: str) -> int | None:
+    """A whole number from 0 up that every database keeps, None where there is none. Raises BadRow.
+
+    `what` is a message for what the number is, such as NUMBER_OF_WORDS.
+    """
     text = text.strip()
     if text.lower() in EMPTY_WORDS:
         return None
@@ -222,7 +217,7 @@ def whole(place: Place, what: str, text: str) -> int | None:
     except ValueError:
         number = -1.0
     if not 0 <= number <= LARGEST_WHOLE or number != int(number):
-        raise place.bad(f"{text[:40]!r} is no {what}", "write a whole number or leave it empty")
+        raise place.bad(of_rows.NO_WHOLE_NUMBER(text=repr(text[:40]), what=what()), of_rows.WHOLE_OR_EMPTY())
     return int(number)
 
 
@@ -231,14 +226,14 @@ def language_code(place: Place, text: str) -> str:
     text = text.strip().lower()
     code = LANGUAGES.get(text, "" if text in EMPTY_WORDS else text)
     if len(code) > LONGEST_LANGUAGE:
-        raise place.bad(f"{text[:40]!r} is no language", "write its code, such as en or zh-hans")
+        raise place.bad(of_rows.NO_LANGUAGE(text=repr(text[:40])), of_rows.LANGUAGE_CODE())
     return code
 
 
 def _key(row: Row, layout: InstructionLayout, name: str) -> str:
     key = layout.value(row, name).strip()
     if len(key) > LONGEST_KEY:
-        raise row.place.bad(f"the {name} {key[:30]!r}... is too long", f"keep its name to {LONGEST_KEY} characters")
+        raise row.place.bad(of_rows.LONG_KEY(name=name, key=repr(key[:30])), of_rows.KEEP_ITS_NAME(most=LONGEST_KEY))
     return key
 
 
@@ -252,14 +247,14 @@ def _tags(row: Row, layout: InstructionLayout) -> tuple[str, ...]:
     words = [str(one) for one in listed] if isinstance(listed, list) else re.split("[,，;；]", text)
     tags = tuple(dict.fromkeys(storable(word).strip() for word in words if word.strip()))
     if any(len(tag) > LONGEST_KEY for tag in tags):
-        raise row.place.bad("a tag is too long", f"keep tags to {LONGEST_KEY} characters")
+        raise row.place.bad(of_rows.LONG_TAG(), of_rows.KEEP_TAGS(most=LONGEST_KEY))
     return tags
 
 
 def _user(row: Row, layout: InstructionLayout) -> str:
     user = storable(layout.value(row, "user")).strip()
     if len(user) > LONGEST_NAME:
-        raise row.place.bad("the user's id is too long", f"keep it to {LONGEST_NAME} characters")
+        raise row.place.bad(of_rows.LONG_USER(), of_tables.KEEP_IT(most=LONGEST_NAME))
     return user
 
 
@@ -275,8 +270,8 @@ def _difficulty(row: Row, layout: InstructionLayout) -> tuple[int, ...]:
     written = [str(one) for one in listed] if isinstance(listed, list) else re.split("[,，;；]", text)
     ratings = [difficulty_rating(one) for one in written if one.strip()]
     if None in ratings:
-        known = f"write {', '.join(LEVELS)}, or 1 to {len(LEVELS)}"
-        raise row.place.bad(f"{text[:40]!r} is no difficulty", known)
+        known = of_rows.DIFFICULTIES(levels=", ".join(LEVELS), most=len(LEVELS))
+        raise row.place.bad(of_rows.NO_DIFFICULTY(text=repr(text[:40])), known)
     return tuple(rating for rating in ratings if rating is not None)
 
 

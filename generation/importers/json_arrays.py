@@ -7,6 +7,7 @@ from typing import Any
 
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import lines
+from generation.importers.messages import of_files
 
 SPACE = " \t\r\n"
 
@@ -20,7 +21,7 @@ def json_array(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterato
     text = "".join(part for _number, part in lines(path, refuse, name))
     decoder, at, line = json.JSONDecoder(), _after_space(text, 0), 1
     if text[at : at + 1] != "[":
-        raise BadRow(name, 1, "the file is no JSON array", "restore it from the repository")
+        raise BadRow(name, 1, of_files.NO_JSON_ARRAY(), of_files.RESTORE_IT())
     counted, at = 0, _after_space(text, at + 1)
     while text[at : at + 1] != "]":
         line += text.count("\n", counted, at)
@@ -32,12 +33,12 @@ def json_array(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Iterato
                 raise json.JSONDecodeError("no comma", text, at)
         except (json.JSONDecodeError, RecursionError) as error:
             broken = Place(name, getattr(error, "lineno", line))
-            on_bad(broken.bad("the text is not valid JSON from here on", "restore the file from the repository"))
+            on_bad(broken.bad(of_files.BROKEN_FROM_HERE(), of_files.RESTORE_FILE()))
             return
         if isinstance(value, dict):
             yield place, value
         else:
-            on_bad(place.bad("an entry of the array is no JSON object", "restore the file from the repository"))
+            on_bad(place.bad(of_files.ENTRY_NO_OBJECT(), of_files.RESTORE_FILE()))
         at = _after_space(text, at + 1) if text[at] == "," else at
 
 

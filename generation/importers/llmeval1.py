@@ -30,6 +30,7 @@ from generation.importers.llmeval_dialogs import (
     size_of,
     squashed,
 )
+from generation.importers.messages import of_files, of_rows
 from generation.importers.records import (
     MAIN,
     InstructionRecord,
@@ -154,8 +155,8 @@ class Llmeval1:
         self.dialogs = dialogs if dialogs.is_file() and size_of(dialogs) else None
         self.tables = [table for path in sorted(folder.glob("*.csv")) for table in self._table(path)]
         if self.dialogs is None and not self.tables:
-            what = "there is neither data/dialogs.json nor a table such as data/分项测评_gpt4.csv"
-            raise BadRow(str(root), 0, what, "name the folder that holds data/")
+            what = of_files.NO_LLMEVAL1()
+            raise BadRow(str(root), 0, what, of_files.NAME_DATA())
         if self.dialogs is None:
             self.absent.append(self._name(dialogs) + (" (empty)" if dialogs.is_file() else ""))
         there = {(table.kind, table.who) for table in self.tables}
@@ -274,7 +275,7 @@ class Llmeval1:
         question = _needed(row.place, values, "question_uuid")
         first, second = (_model(_needed(row.place, values, side), question) for side in pair.sides)
         if first == second:
-            raise row.place.bad(f"both sides are {first!r}", RESTORE)
+            raise row.place.bad(of_rows.SAME_SIDES(model=repr(first)), RESTORE)
         rater, is_judge = _rater(row.place, table, values)
         kind = values.get("user_type", "").lower()
         if not is_judge and kind not in KIND_OF and kind not in NOBODY:
@@ -299,13 +300,13 @@ def type_of(place: Place, question: str) -> str:
     name = question.rpartition("_")[0]
     key = TYPE_OF.get(squashed(name))
     if key is None:
-        raise place.bad(f"{name or question!r} is none of the 17 types of questions", f"they are {', '.join(TYPES)}")
+        raise place.bad(of_files.NO_TYPE(question=repr(name or question)), of_files.TYPES_ARE(types=", ".join(TYPES)))
     return key
 
 
 def _needed(place: Place, values: Mapping[str, str], name: str) -> str:
     if not values.get(name):
-        raise place.bad(f"{name} is empty", RESTORE)
+        raise place.bad(of_rows.COLUMN_EMPTY(column=name), RESTORE)
     return values[name]
 
 
@@ -329,7 +330,7 @@ def _seconds(place: Place, values: Mapping[str, str]) -> float | None:
     except ValueError:
         found = -1.0
     if found is not None and not 0 <= found < 1e9:
-        raise place.bad(f"the seconds are {text[:30]!r}", "give a number from 0 up, or leave them empty")
+        raise place.bad(of_files.SECONDS_ARE(text=repr(text[:30])), of_files.FROM_0_OR_EMPTY())
     return found
 
 
@@ -339,8 +340,5 @@ def _choice(place: Place, text: str, first: str, second: str) -> str:
         return ""
     choice = {first: "A", second: "B"}.get(text) or CHOICE_OF.get(text.casefold())
     if choice is None:
-        raise place.bad(
-            f"the choice {text[:30]!r} is neither A (left), B (right), C (tie), D (both bad) nor a model of the pair",
-            "load this table with load_table preferences and say what it means with --map",
-        )
+        raise place.bad(of_files.CHOICE_OFF(text=repr(text[:30])), of_files.LOAD_AS_PREFERENCES())
     return choice

@@ -29,6 +29,7 @@ from generation.importers.llmeval_dialogs import (
     size_of,
     squashed,
 )
+from generation.importers.messages import of_files
 from generation.importers.records import RatingRecord, ResponseRecord, RubricRecord, WeightRecord
 
 SUBJECTS = {
@@ -84,8 +85,8 @@ class Llmeval2:
             folders[str(tasks)] = tasks
         self.files = [file for label, folder in folders.items() for file in self._files(label, folder)]
         if not self.files:
-            what = "there is no file of a subject, such as results/human-score/Law_data.json"
-            raise BadRow(str(root), 0, what, "name the folder that holds results/ and data/")
+            what = of_files.NO_LLMEVAL2()
+            raise BadRow(str(root), 0, what, of_files.NAME_RESULTS_DATA())
         self._note_absent()
 
     def _files(self, label: str, folder: Path) -> Iterator[SubjectFile]:
@@ -167,7 +168,7 @@ def _each(
 def _type_of(place: Place, value: Mapping[str, Any]) -> str:
     kind = value.get("type")
     if kind not in TYPES:
-        raise place.bad(f"the type is {kind!r}, neither A (objective) nor B (subjective)", RESTORE)
+        raise place.bad(of_files.TYPE_OFF(kind=repr(kind)), RESTORE)
     return str(kind)
 
 
@@ -175,12 +176,12 @@ def _stars_of(place: Place, value: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return each criterion with its stars as text, '' where they are null. Raises BadRow."""
     stars = value.get("stars")
     if not isinstance(stars, dict) or not stars:
-        raise place.bad("'stars' is missing or holds no criterion", RESTORE)
+        raise place.bad(of_files.NO_STARS(), RESTORE)
     found = []
     for criterion, number in stars.items():
         if number is not None and (
             isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number)
         ):
-            raise place.bad(f"the stars of {criterion!r} are {str(number)[:30]!r}, which is no number", RESTORE)
+            raise place.bad(of_files.STARS_OFF(criterion=repr(criterion), number=repr(str(number)[:30])), RESTORE)
         found.append((str(criterion), "" if number is None else f"{number:g}"))
     return found

@@ -12,13 +12,14 @@ from typing import Any
 
 from core.tables.bad_rows import Place
 from core.text import storable
+from generation.importers.messages import of_files
 from generation.importers.records import InstructionRecord, ResponseRecord
 
 DIALOG_FIELDS = frozenset({"question_uuid", "dialog_uuid", "llm_name", "dialog", "hint", "type"})
 ROLES = {"user": "user", "llm": "assistant", "assistant": "assistant", "system": "system"}
 JUDGE = "GPT-4"
 LANGUAGE = "zh-hans"
-RESTORE = "restore the file from the repository"
+RESTORE = of_files.RESTORE_FILE()
 
 
 class UnknownFields(Counter[str]):
@@ -34,7 +35,7 @@ def name_of(place: Place, value: Mapping[str, Any], field: str) -> str:
     if isinstance(found, int) and not isinstance(found, bool):
         found = str(found)
     if not isinstance(found, str) or not found.strip():
-        raise place.bad(f"{field!r} is missing or no text", RESTORE)
+        raise place.bad(of_files.NO_TEXT(field=repr(field)), RESTORE)
     return storable(found.strip())
 
 
@@ -45,7 +46,7 @@ def response_of(
     turns = _turns(place, value.get("dialog"))
     asked = max((number for number, (role, _text) in enumerate(turns) if role == "user"), default=None)
     if asked is None:
-        raise place.bad("the dialog has no turn of a user", RESTORE)
+        raise place.bad(of_files.NO_USER_TURN(), RESTORE)
     replies = [text for role, text in turns[asked + 1 :] if role == "assistant"]
     hint = value.get("hint")
     question = InstructionRecord(
@@ -64,12 +65,12 @@ def response_of(
 
 def _turns(place: Place, dialog: object) -> list[tuple[str, str]]:
     if not isinstance(dialog, list) or not dialog:
-        raise place.bad("'dialog' is missing or no list of turns", RESTORE)
+        raise place.bad(of_files.NO_DIALOG(), RESTORE)
     turns = []
     for turn in dialog:
         role, text = (turn.get("role"), turn.get("content")) if isinstance(turn, dict) else (None, None)
         if role not in ROLES or not isinstance(text, str):
-            raise place.bad("a turn of the dialog lacks its role (user or llm) or its content", RESTORE)
+            raise place.bad(of_files.BAD_TURN(), RESTORE)
         turns.append((ROLES[role], storable(text)))
     return turns
 

@@ -20,6 +20,7 @@ from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, lines, read_rows
 from core.text import storable
 from generation.importers.benchmark_files import Part
+from generation.importers.messages import of_files
 from generation.importers.records import (
     AggregateRecord,
     CheckRecord,
@@ -66,7 +67,7 @@ AGGREGATES = {
 }
 DERIVED = frozenset(("Ratio Results/Checks", "Ratio Yes/Results", "Ratio Yes/Checks"))
 """Columns that follow from the counts."""
-REMEDY = "restore the file from the repository"
+REMEDY = of_files.RESTORE_FILE()
 Found = tuple[Place, dict[str, Any]]
 
 
@@ -83,7 +84,7 @@ class Longgenbench:
         if tasks is not None:
             self._data[_version_named(tasks)] = tasks
         if not any(path.is_file() for path in (*self._data.values(), root / RESULTS / "static.csv")):
-            what, remedy = "this is no clone of LongGenBench", "name the folder that holds Dataset/ and Evalution/"
+            what, remedy = of_files.NO_LONGGENBENCH(), of_files.NAME_DATASET_FOLDER()
             raise BadRow(str(root), 0, what, remedy)
 
     def rubrics(self) -> list[RubricRecord]:
@@ -174,13 +175,13 @@ class Longgenbench:
                 prompt = _text(place, value, "input")
                 blocks = value.get("output_blocks")
                 if not isinstance(blocks, list) or not all(isinstance(block, str) for block in blocks):
-                    raise place.bad("'output_blocks' is missing or no list of texts", REMEDY)
+                    raise place.bad(of_files.NO_BLOCKS(), REMEDY)
                 known = self._asked[version].get(prompt, [])
                 if known:
                     instruction = known[min(seen[prompt], len(known) - 1)]
                     seen[prompt] += 1
                 elif self._asked[version]:
-                    raise place.bad(f"the prompt is none of Dataset_{version}.json", "take both from one revision")
+                    raise place.bad(of_files.OTHER_PROMPT(version=version), of_files.ONE_REVISION())
                 else:
                     instruction = _instruction(place, {**value, "prompt": prompt}, version, index)
             except BadRow as problem:
@@ -205,9 +206,7 @@ def _version_named(path: Path) -> str:
     for version in VERSIONS:
         if version in path.name.lower():
             return version
-    raise BadRow(
-        str(path), 0, "its name says neither short nor long", "name it Dataset_short.json or Dataset_long.json"
-    )
+    raise BadRow(str(path), 0, of_files.SHORT_OR_LONG(), of_files.NAME_DATASET())
 
 
 def _version_and_model(named: re.Match[str]) -> tuple[str, str]:
@@ -221,7 +220,7 @@ def _numbered(path: Path, name: str, on_bad: OnBadRow) -> Iterator[tuple[int, Pl
     text = "".join(line for _number, line in lines(path, name=name))
     decoder, at, line, index = json.JSONDecoder(), _after_space(text, 0), 1, 0
     if text[at : at + 1] != "[":
-        raise BadRow(name, 1, "the file is not a JSON array", REMEDY)
+        raise BadRow(name, 1, of_files.NOT_AN_ARRAY(), REMEDY)
     line += text.count("\n", 0, at)
     at, counted = at + 1, at
     while True:
@@ -233,17 +232,17 @@ def _numbered(path: Path, name: str, on_bad: OnBadRow) -> Iterator[tuple[int, Pl
         try:
             value, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise place.bad("the JSON is broken or cut off", REMEDY) from error
+            raise place.bad(of_files.BROKEN(), REMEDY) from error
         if isinstance(value, dict):
             yield index, place, value
         else:
-            on_bad(place.bad("the entry is not a JSON object", REMEDY))
+            on_bad(place.bad(of_files.THIS_ENTRY_NO_OBJECT(), REMEDY))
         index += 1
         at = _after_space(text, at)
         if text[at : at + 1] == "]":
             return
         if text[at : at + 1] != ",":
-            raise place.bad("the JSON is broken or cut off after this entry", REMEDY)
+            raise place.bad(of_files.BROKEN_AFTER(), REMEDY)
         at += 1
 
 
@@ -261,7 +260,7 @@ def _instruction(place: Place, value: Mapping[str, Any], version: str, index: in
     scenario = SCENARIOS.get(" ".join(named.lower().split()))
     if scenario is None:
         known = ", ".join(sorted(SCENARIOS))
-        raise place.bad(f"type {named!r} is no scenario", f"the types are {known}")
+        raise place.bad(of_files.NO_SCENARIO(named=repr(named)), of_files.TYPES_ARE(types=known))
     return InstructionRecord(
         place,
         f"{version}-{index:03d}",
@@ -282,11 +281,11 @@ def _check_set(place: Place, value: Mapping[str, Any], instruction: str) -> Chec
     for field, kind in KINDS.items():
         texts = value.get(field)
         if not isinstance(texts, dict):
-            raise place.bad(f"{field!r} is missing or no object", REMEDY)
+            raise place.bad(of_files.NO_OBJECT(field=repr(field)), REMEDY)
         parts: dict[str, set[int]] = {}
         for key, text in texts.items():
             if not isinstance(text, str) or not text.strip():
-                raise place.bad(f"{field!r} has no text for {key!r}", REMEDY)
+                raise place.bad(of_files.NO_TEXT_FOR(field=repr(field), key=repr(key)), REMEDY)
             parts.setdefault(storable(text.strip()), set()).update(_numbers(place, field, key))
         checks += [
             CheckRecord(
@@ -303,21 +302,21 @@ def _numbers(place: Place, field: str, key: str) -> range:
     first = int(read[1]) if read else 0
     last, step = (int(read[2] or first), int(read[3] or 1)) if read else (0, 1)
     if not (0 < first <= last <= LARGEST_NUMBER and step):
-        raise place.bad(f"{key!r} in {field!r} names no part", "use keys such as 19, 13-48 or 13-48/5")
+        raise place.bad(of_files.NO_PART(key=repr(key), field=repr(field)), of_files.PART_KEYS())
     return range(first, last + 1, step)
 
 
 def _number_of_parts(place: Place, value: object) -> int:
     written = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if not (written.isdecimal() and written.isascii() and 0 < int(written) <= LARGEST_NUMBER):
-        raise place.bad("'number' is missing or no number of parts", REMEDY)
+        raise place.bad(of_files.NO_NUMBER_OF_PARTS(), REMEDY)
     return int(written)
 
 
 def _text(place: Place, value: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
     found = value.get(name, "" if not needed else None)
     if not isinstance(found, str) or (needed and not found.strip()):
-        raise place.bad(f"{name!r} is missing or no text", REMEDY)
+        raise place.bad(of_files.NO_TEXT(field=repr(name)), REMEDY)
     return storable(found)
 
 
@@ -325,11 +324,11 @@ def _aggregate(row: Row) -> AggregateRecord:
     """Return the counts of one file of outputs. Raises BadRow."""
     named = RESULT_NAME.fullmatch(row.values["Filename"].strip())
     if named is None:
-        raise row.place.bad(f"{row.values['Filename']!r} names no model and version", REMEDY)
+        raise row.place.bad(of_files.NO_MODEL_AND_VERSION(filename=repr(row.values["Filename"])), REMEDY)
     version, model = _version_and_model(named)
     checks, answered, fulfilled = (_count(row, column) for column in ("Total Checks", "Total Results", "Total Yes"))
     if not checks >= answered >= fulfilled:
-        raise row.place.bad("more is present or fulfilled than was checked", REMEDY)
+        raise row.place.bad(of_files.MORE_THAN_CHECKED(), REMEDY)
     return AggregateRecord(
         row.place,
         model,
@@ -345,7 +344,7 @@ def _aggregate(row: Row) -> AggregateRecord:
 def _count(row: Row, column: str) -> int:
     written = row.values[column].strip()
     if not (written.isdecimal() and written.isascii()):
-        raise row.place.bad(f"{column} is {written!r}, which is no count", REMEDY)
+        raise row.place.bad(of_files.NO_COUNT(column=column, written=repr(written)), REMEDY)
     return int(written)
 
 
@@ -358,5 +357,5 @@ def _share(row: Row, column: str) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise row.place.bad(f"{column} is {written!r}, which is no number from 0", REMEDY)
+        raise row.place.bad(of_files.NO_NUMBER_FROM_0(column=column, written=repr(written)), REMEDY)
     return value

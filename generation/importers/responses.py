@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from core.tables.reading import Row, read_rows
 from generation.importers.instructions import (
@@ -13,6 +14,7 @@ from generation.importers.instructions import (
     instruction_of,
     whole,
 )
+from generation.importers.messages import of_rows
 from generation.importers.records import ResponseRecord
 from generation.importers.tidy import EMPTY_WORDS, LONGEST_SECONDS
 
@@ -52,8 +54,8 @@ def read_responses(
             keys = {(record.instruction.external_id, record.model, record.sample) for record in records}
             if keys & seen:
                 raise row.place.bad(
-                    f"{records[0].model} has answered {records[0].instruction.external_id!r} in an earlier row",
-                    "keep one of them, or name the column that numbers the samples with --column sample=COLUMN",
+                    of_rows.ANSWERED_TWICE(model=records[0].model, name=repr(records[0].instruction.external_id)),
+                    of_rows.KEEP_OR_NUMBER(),
                 )
             seen |= keys
         except BadRow as problem:
@@ -66,7 +68,7 @@ def _responses_of(row: Row, layout: InstructionLayout, model: str) -> list[Respo
     column = layout.column_of("response")
     texts = row.texts(column) if column in row.nested else [row.values[column]]
     if len(texts) > 1 and layout.value(row, "sample").strip():
-        raise row.place.bad(f"{column} is a list of {len(texts)} and the row has the number of one sample", "keep one")
+        raise row.place.bad(of_rows.LIST_AND_SAMPLE(column=column, n=len(texts)), of_rows.KEEP_ONE_SAMPLE())
     record = _response_of(row, layout, model, (texts or [""])[0])
     return [record, *(replace(record, text=text, sample=number) for number, text in enumerate(texts[1:], start=1))]
 
@@ -75,18 +77,18 @@ def _response_of(row: Row, layout: InstructionLayout, model: str, text: str) -> 
     writer = model or layout.value(row, "model").strip()
     instruction = instruction_of(row, layout)
     if not writer:
-        raise row.place.bad("it names no model", "fill that column in")
+        raise row.place.bad(of_rows.NO_MODEL(), of_rows.FILL_COLUMN())
     if len(writer) > LONGEST_NAME:
-        raise row.place.bad("the model's name is too long", f"keep names to {LONGEST_NAME} characters")
+        raise row.place.bad(of_rows.LONG_MODEL(), of_tables.KEEP_NAMES(most=LONGEST_NAME))
     return ResponseRecord(
         place=row.place,
         instruction=instruction,
         model=writer,
         text=text,
-        sample=whole(row.place, "number of a sample", layout.value(row, "sample")) or 0,
+        sample=whole(row.place, of_rows.NUMBER_OF_SAMPLE, layout.value(row, "sample")) or 0,
         finish_reason=layout.value(row, "finish_reason").strip()[:LONGEST_FINISH_REASON],
-        input_tokens=whole(row.place, "number of tokens", layout.value(row, "input_tokens")),
-        tokens=whole(row.place, "number of tokens", layout.value(row, "tokens")),
+        input_tokens=whole(row.place, of_rows.NUMBER_OF_TOKENS, layout.value(row, "input_tokens")),
+        tokens=whole(row.place, of_rows.NUMBER_OF_TOKENS, layout.value(row, "tokens")),
         seconds=_seconds(row, layout),
     )
 
@@ -100,5 +102,5 @@ def _seconds(row: Row, layout: InstructionLayout) -> float | None:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= LONGEST_SECONDS:
-        raise row.place.bad(f"{text[:40]!r} is no number of seconds", "write a number or leave it empty")
+        raise row.place.bad(of_rows.NO_SECONDS(text=repr(text[:40])), of_rows.NUMBER_OR_EMPTY())
     return seconds

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from core.tables.reading import Row, read_rows
+from generation.importers.messages import of_rows
 from generation.importers.records import PreferenceRecord, RatingRecord
 
 YES_WORDS = {"1", "true", "yes"}
@@ -103,7 +104,7 @@ class Layout:
     def required(self, row: Row, name: str) -> str:
         value = self.value(row, name)
         if not value:
-            raise row.place.bad(f"{self.columns[name]} is empty", f"every row needs its {name}")
+            raise row.place.bad(of_rows.COLUMN_EMPTY(column=self.columns[name]), of_rows.NEEDS_VALUE(name=name))
         return value
 
     def variant(self, row: Row) -> str:
@@ -129,7 +130,7 @@ class Layout:
         if mark and not ("rater" in self.columns and mark.lower() in YES_WORDS | NO_WORDS):
             return mark, True
         if "rater" not in self.columns:
-            raise row.place.bad(f"{self.judges[0]} is empty", "name the judge there, or the rater's column")
+            raise row.place.bad(of_rows.COLUMN_EMPTY(column=self.judges[0]), of_rows.NAME_JUDGE())
         return self.named(self.required(row, "rater"), mark.lower() in YES_WORDS)
 
     def named(self, label: str, is_judge: bool) -> tuple[str, bool]:
@@ -153,14 +154,16 @@ def _number(row: Row, layout: Layout, name: str) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number < float("inf") or (name == "seconds" and number > LONGEST_SECONDS):
-        raise row.place.bad(f"{layout.columns[name]} is {text!r}", "give a number from 0 up, or leave it empty")
+        raise row.place.bad(of_rows.COLUMN_IS(column=layout.columns[name], value=repr(text)), of_rows.FROM_0_UP())
     return number
 
 
 def _whole(row: Row, layout: Layout, name: str) -> int | None:
     number = _number(row, layout, name)
     if number is not None and (number != int(number) or number > LARGEST_WHOLE):
-        raise row.place.bad(f"{layout.columns[name]} is {number:.15g}", "give a whole number, or leave it empty")
+        raise row.place.bad(
+            of_rows.COLUMN_IS(column=layout.columns[name], value=f"{number:.15g}"), of_rows.WHOLE_NUMBER()
+        )
     return None if number is None else int(number)
 
 
@@ -217,7 +220,9 @@ def _hint(layout: Layout, row: Row) -> bool | None:
     """Whether the rater saw the instruction's hint, None where the table does not say it."""
     word = _answer(layout.value(row, "hint")).lower()
     if word and word not in YES_WORDS | NO_WORDS:
-        raise row.place.bad(f"{layout.columns['hint']} is {word[:30]!r}", "say yes or no, or leave it empty")
+        raise row.place.bad(
+            of_rows.COLUMN_IS(column=layout.columns["hint"], value=repr(word[:30])), of_rows.YES_OR_NO()
+        )
     return word in YES_WORDS if word else None
 
 
@@ -273,7 +278,7 @@ def read_preferences(
 def _preferences_of(row: Row, layout: Layout) -> list[PreferenceRecord]:
     model_a, model_b = layout.required(row, "model_a"), layout.required(row, "model_b")
     if model_a == model_b:
-        raise row.place.bad(f"both sides are {model_a!r}", "a pair needs two different models")
+        raise row.place.bad(of_rows.SAME_SIDES(model=repr(model_a)), of_rows.TWO_MODELS())
     strength = _strength(row, layout)
     records = []
     for rater, is_judge, answer in layout.raters(row, "choice"):
@@ -322,6 +327,6 @@ def _side(row: Row, layout: Layout, model_a: str, model_b: str) -> str:
     value = layout.sides.get(value, value)
     side = {"a": "a", "b": "b", model_a: "a", model_b: "b"}.get(value) or {"a": "a", "b": "b"}.get(value.lower())
     if side is None:
-        remedy = f"say A or B, or the model's name, or what it means with --map-first {value[:50]}=A"
-        raise row.place.bad(f"{layout.columns['first']} is {value!r}", remedy)
+        remedy = of_rows.SAY_SIDE(value=value[:50])
+        raise row.place.bad(of_rows.COLUMN_IS(column=layout.columns["first"], value=repr(value)), remedy)
     return side

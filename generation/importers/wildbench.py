@@ -18,10 +18,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.text import storable
 from generation.importers.benchmark_files import Part, StudyShape
 from generation.importers.json_arrays import json_array
+from generation.importers.messages import of_files
 from generation.importers.records import (
     MAIN,
     InstructionRecord,
@@ -49,7 +51,7 @@ OUTPUT_FIELDS = frozenset(
 PAIR_REASONS = ("analysis of A", "analysis of B", "reason of A=B", "reason of A>B", "reason of B>A")
 CUT_NAME = re.compile(r"(.+?)[-_.=@]+(?:max|words?|len|trunc\w*)?[-_=]?([1-9]\d{2,3})(?:[-_]?words?)?")
 CUT_STEP, LARGEST_CUT = 128, 1024
-RESTORE = "restore it from the repository"
+RESTORE = of_files.RESTORE_IT()
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ class Wildbench:
         self.unknown: dict[str, int] = {}
         self.left_out: Counter[str] = Counter()
         if tasks is not None and not tasks.is_file():
-            raise BadRow(str(tasks), 0, "there is no such file of tasks", "check its name and folder")
+            raise BadRow(str(tasks), 0, of_files.NO_TASKS_FILE(), of_tables.CHECK_NAME())
         if tasks is None and not any((root / name).is_dir() for name in ("eval_results", "result_dirs")):
-            what, remedy = "this is no clone of WildBench", "name the folder that holds eval_results/"
+            what, remedy = of_files.NO_WILDBENCH(), of_files.NAME_EVAL_RESULTS()
             raise BadRow(str(root), 0, what, remedy)
 
     def rubrics(self) -> Iterable[RubricRecord]:
@@ -196,7 +198,7 @@ class Wildbench:
             try:
                 record = task_of(place, row)
                 if record.external_id in seen:
-                    raise place.bad(f"task {record.external_id!r} stands in an earlier row too", "keep one of them")
+                    raise place.bad(of_files.TASK_TWICE(name=repr(record.external_id)), of_tables.KEEP_ONE())
             except BadRow as problem:
                 on_bad(problem)
                 continue
@@ -222,10 +224,10 @@ class Wildbench:
         """The task that a result is about, without its text. Raises BadRow."""
         name = row.get("session_id")
         if not isinstance(name, str) or not name.strip():
-            raise place.bad("'session_id' is missing or no text", RESTORE)
+            raise place.bad(of_files.NO_SESSION(), RESTORE)
         if self._task_ids is not None:
             if name not in self._task_ids:
-                raise place.bad(f"the tasks have no {name[:50]!r}", "name the file of tasks of the same version")
+                raise place.bad(of_files.NOT_AMONG_TASKS(name=repr(name[:50])), of_files.SAME_VERSION())
             name = self._task_ids[name]
         return InstructionRecord(place, storable(name), None)
 
@@ -334,12 +336,12 @@ def _sides(place: Place, row: Mapping[str, Any], file: EvalFile) -> _Sides:
     """Which of the two is the baseline: the one that the folder names. Raises BadRow."""
     outputs = row.get("model_outputs")
     if not isinstance(outputs, dict) or len(outputs) != 2:
-        raise place.bad("'model_outputs' has not two models", RESTORE)
+        raise place.bad(of_files.NOT_TWO_MODELS(), RESTORE)
     names = list(outputs)
     matching = [name for name in names if _plain(name) == _plain(file.baseline)]
     matching = matching or [name for name in names if file.baseline in name]
     if len(matching) != 1:
-        raise place.bad(f"neither or both of {', '.join(names)} are the baseline {file.baseline}", RESTORE)
+        raise place.bad(of_files.NOT_ONE_BASELINE(names=", ".join(names), baseline=file.baseline), RESTORE)
     model = names[1 - names.index(matching[0])]
     first = {model: "a", matching[0]: "b"}.get(str(row.get("model_A")), "")
     return _Sides((model, matching[0]), outputs, first)
@@ -351,9 +353,9 @@ def _choice(place: Place, row: Mapping[str, Any], sides: _Sides) -> tuple[str, i
     if winner == "tie":
         return "tie", None
     if winner not in sides.names:
-        raise place.bad(f"the winner {str(winner)[:50]!r} is neither of the two models nor tie", RESTORE)
+        raise place.bad(of_files.WINNER_OFF(winner=repr(str(winner)[:50])), RESTORE)
     if isinstance(extent, bool) or extent not in (1, 2):
-        raise place.bad(f"the extent {str(extent)[:20]!r} is neither 1 nor 2", RESTORE)
+        raise place.bad(of_files.EXTENT_OFF(extent=repr(str(extent)[:20])), RESTORE)
     return "A" if winner == sides.names[0] else "B", int(extent)
 
 
@@ -391,7 +393,7 @@ def _output(place: Place, field: str, value: object) -> str:
     """The text, or the first of a list of texts. Raises BadRow."""
     found = value[0] if isinstance(value, list) and value else value
     if not isinstance(found, str):
-        raise place.bad(f"{field!r} is missing or no text", RESTORE)
+        raise place.bad(of_files.NO_TEXT(field=repr(field)), RESTORE)
     return storable(found.removeprefix(SECOND_MARK))
 
 

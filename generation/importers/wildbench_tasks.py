@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, read_rows
 from core.text import storable
 from generation.importers.instructions import LONGEST_NAME, ROLES, language_code
 from generation.importers.json_arrays import json_array
+from generation.importers.messages import of_files
 from generation.importers.records import InstructionRecord
 
 SCALE = "1:10"
 """Of the score by which a response is graded."""
-RESTORE = "restore the row from the data set"
+RESTORE = of_files.RESTORE_FROM_SET()
 SHORT_NUMBER = 6
 """An id of at most so many digits is a number of the first version, not a name."""
 TAGS = (
@@ -61,8 +63,8 @@ def task_rows(path: Path, on_bad: OnBadRow = refuse) -> Iterator[tuple[Place, Ma
     elif name.endswith(".parquet"):
         rows = ((row.place, {key: _nested(text) for key, text in row.values.items()}) for row in read_rows(path))
     else:
-        remedy = "name a file of JSON Lines (.jsonl), an array (.json) or Parquet"
-        raise BadRow(path.name, 0, "the ending of its name is unknown", remedy)
+        remedy = of_files.TASKS_FORMATS()
+        raise BadRow(path.name, 0, of_files.UNKNOWN_ENDING(), remedy)
     for place, row in rows:
         inner = row.get("row")
         yield place, inner if isinstance(inner, dict) else row
@@ -87,20 +89,20 @@ def task_name(place: Place, row: Mapping[str, Any]) -> str:
         if field == "id" and name.isdecimal() and len(name) <= SHORT_NUMBER and row.get("session_id"):
             continue
         if len(name) > LONGEST_NAME:
-            raise place.bad(f"{field!r} is too long", f"keep it to {LONGEST_NAME} characters")
+            raise place.bad(of_files.LONG_FIELD(field=repr(field)), of_tables.KEEP_IT(most=LONGEST_NAME))
         return storable(name).strip()
-    raise place.bad("the task has neither an id nor a session_id", RESTORE)
+    raise place.bad(of_files.NO_ID(), RESTORE)
 
 
 def task_of(place: Place, row: Mapping[str, Any]) -> InstructionRecord:
     turns = row.get("conversation_input")
     found = [(turn.get("role"), turn.get("content"), turn.get("language")) for turn in _dicts(turns)]
     if not found or len(found) != len(turns if isinstance(turns, list) else ()):
-        raise place.bad("'conversation_input' is missing or no list of messages", RESTORE)
+        raise place.bad(of_files.NO_CONVERSATION(), RESTORE)
     if any(role not in ROLES or not isinstance(content, str) for role, content, _language in found):
-        raise place.bad("a message has no role or no text", RESTORE)
+        raise place.bad(of_files.EMPTY_MESSAGE(), RESTORE)
     if found[-1][0] != "user":
-        raise place.bad("the conversation does not end with its user's message", RESTORE)
+        raise place.bad(of_files.NO_LAST_QUESTION(), RESTORE)
     *before, (_role, text, language) = found
     tags = _tags(place, row)
     return InstructionRecord(
@@ -128,12 +130,12 @@ def _tags(place: Place, row: Mapping[str, Any]) -> tuple[str, ...]:
     tags = [known.get(str(tag).strip().casefold(), "") for tag in written]
     if "" in tags:
         unknown = str(written[tags.index("")])[:50]
-        raise place.bad(f"the tag {unknown!r} is unknown", f"the tags are {', '.join(TAGS)}")
+        raise place.bad(of_files.NO_TAG(tag=repr(unknown)), of_files.TAGS_ARE(tags=", ".join(TAGS)))
     return tuple(dict.fromkeys(tags))
 
 
 def _checklist(place: Place, row: Mapping[str, Any]) -> tuple[str, ...]:
     questions = row.get("checklist") or []
     if not isinstance(questions, list) or not all(isinstance(one, str) for one in questions):
-        raise place.bad("'checklist' is no list of questions", RESTORE)
+        raise place.bad(of_files.NO_CHECKLIST(), RESTORE)
     return tuple(storable(one).strip() for one in questions if one.strip())

@@ -8,10 +8,15 @@ from django.db.models import QuerySet
 from core.db.created_rows import note_created
 from core.db.removal import conditions
 from core.messages.message import Wording
+from core.tables import messages as of_tables
 from core.tables.bad_rows import Place
 from generation.importers.records import InstructionRecord
 from generation.library.loading import Instructions, Models
 from generation.models import MAIN_EXPERIMENT, Benchmark, GenerationRun, Response
+
+NO_CATEGORY = Wording("items.no_category", "benchmark %(benchmark)s has no category %(category)s")
+NAME_CATEGORY = Wording("items.name_category", "name one of its categories, or leave the column out")
+LONG_NAME = Wording("items.long_name", "the name %(name)s... is too long")
 
 NO_INSTRUCTION = Wording("items.no_instruction", "no instruction %(name)s in benchmark %(benchmark)s")
 NO_RESPONSE = Wording("items.no_response", "no response %(name)s in benchmark %(benchmark)s")
@@ -119,13 +124,10 @@ class Items:
         slug = self.benchmark.slug
         for value in (name.item, name.instruction, name.model):
             if len(value) > LONGEST_NAME:
-                raise place.bad(f"the name {value[:30]!r}... is too long", f"keep names to {LONGEST_NAME} characters")
+                raise place.bad(LONG_NAME(name=repr(value[:30])), of_tables.KEEP_NAMES(most=LONGEST_NAME))
         category = self.instructions.categories.find(name.category) if name.category else None
         if name.category and category is None and not self.may_add_categories:
-            raise place.bad(
-                f"benchmark {slug} has no category {name.category!r}",
-                "name one of its categories, or leave the column out",
-            )
+            raise place.bad(NO_CATEGORY(benchmark=slug, category=repr(name.category)), NAME_CATEGORY())
         if not self.may_create and self.find(name) is None:
             if name.instruction_id not in self.instructions:
                 known = name.instruction_id if name.model else name.item

@@ -11,6 +11,7 @@ from stat import S_ISLNK
 from typing import IO
 
 from core.errors import UserError
+from judging.importing import messages
 
 ENDINGS = (".zip", ".tar.gz", ".tgz")
 BLOCK = 1 << 20
@@ -47,29 +48,26 @@ class _Writing:
         path = self.into.joinpath(*self._parts(name))
         self.files += 1
         if self.files > self.limits.files:
-            raise UserError(
-                f"{self.archive} holds more than {self.limits.files:,} files; leave out what is not needed."
-            )
+            raise UserError(messages.MANY_FILES(archive=self.archive, most=f"{self.limits.files:,}"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 while block := source.read(BLOCK):
                     self.size += len(block)
                     if self.size > self.most:
-                        raise UserError(
-                            f"{self.archive} unpacks to more than {self.most / 1e6:,.0f} MB; leave out what is not "
-                            "needed, or load the folder with manage.py load_benchmark."
-                        )
+                        raise UserError(messages.UNPACKS_TO(archive=self.archive, most=f"{self.most / 1e6:,.0f}"))
                     file.write(block)
         except OSError as error:
-            what = "is in it twice" if isinstance(error, FileExistsError) else f"cannot be written ({error.strerror})"
-            raise UserError(f"{self.archive}: {name[:200]!r} {what}; pack the folder again.") from error
+            what = (
+                messages.TWICE() if isinstance(error, FileExistsError) else messages.NOT_WRITTEN(words=error.strerror)
+            )
+            raise UserError(messages.PACK_AGAIN(archive=self.archive, name=repr(name[:200]), what=what)) from error
 
     def _parts(self, name: str) -> tuple[str, ...]:
         """The names of folders and file. Raises UserError for a path that leads out of the folder."""
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
-            raise UserError(f"{self.archive}: the path {name[:200]!r} leads out of the archive; pack the folder again.")
+            raise UserError(messages.LEADS_OUT(archive=self.archive, name=repr(name[:200])))
         return path.parts
 
 
@@ -86,9 +84,9 @@ def unpack(archive: Path, into: Path, limits: Limits = Limits()) -> list[str]:
         elif archive.name.lower().endswith(ENDINGS):
             _unpack_tar(archive, writing)
         else:
-            raise UserError(f"{archive.name} is no archive that can be read; pack it as {' or '.join(ENDINGS[:2])}.")
+            raise UserError(messages.NO_ARCHIVE(archive=archive.name, one=ENDINGS[0], other=ENDINGS[1]))
     if not writing.files:
-        raise UserError(f"{archive.name} holds no file; pack the benchmark's folder.")
+        raise UserError(messages.NO_FILE(archive=archive.name))
     return writing.links
 
 
@@ -106,7 +104,7 @@ def _damage_told(archive: Path) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise UserError(f"{archive.name} is damaged or no archive of its kind; pack it again.") from error
+        raise UserError(messages.DAMAGED(archive=archive.name)) from error
 
 
 def _unpack_zip(archive: Path, writing: _Writing) -> None:
@@ -117,7 +115,7 @@ def _unpack_zip(archive: Path, writing: _Writing) -> None:
             if S_ISLNK(one.external_attr >> 16):
                 writing.links.append(one.filename)
             elif one.flag_bits & 1:
-                raise UserError(f"{archive.name} is protected by a password; pack it without one.")
+                raise UserError(messages.PASSWORD(archive=archive.name))
             else:
                 with packed.open(one) as source:
                     writing.write(one.filename, source)

@@ -25,6 +25,7 @@ from generation.importers.records import RubricRecord, WeightRecord
 from generation.library.imports import Recording, recorded
 from generation.library.loading import Categories, Counts, load_taxonomy
 from generation.models import Benchmark, Instruction, Response
+from judging.importing import messages
 from judging.importing.parts import Met, PartLoader, Stored
 from judging.importing.registry import Registered
 
@@ -72,7 +73,7 @@ def chosen_parts(files: BenchmarkFiles, experiment: str = "") -> list[Part]:
     parts = list(files.parts())
     known = sorted({part.experiment for part in parts if part.experiment})
     if experiment and experiment not in known:
-        raise UserError(f"These files have no experiment {experiment!r}; they have: {', '.join(known) or 'none'}.")
+        raise UserError(messages.NO_EXPERIMENT(experiment=repr(experiment), known=", ".join(known) or "none"))
     return [part for part in parts if not experiment or part.experiment in ("", experiment)]
 
 

@@ -27,9 +27,10 @@ from generation.importers.records import (
     VerdictRecord,
 )
 from generation.library.aggregates import store_aggregates
-from generation.library.items import Items
+from generation.library.items import NO_CATEGORY, Items
 from generation.library.loading import Counts, Instructions, Models, Responses, batches, import_run
 from generation.models import Benchmark, Response
+from judging.importing import messages
 
 
 @dataclass
@@ -142,8 +143,8 @@ class PartLoader:
             return True
         self.on_bad(
             record.place.bad(
-                f"benchmark {self.benchmark.slug} has no category {record.category!r}",
-                f"correct it to one of its categories, such as {categories.keys()[0]}",
+                NO_CATEGORY(benchmark=self.benchmark.slug, category=repr(record.category)),
+                messages.CORRECT_CATEGORY(category=categories.keys()[0]),
             )
         )
         return False

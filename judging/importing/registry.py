@@ -11,6 +11,7 @@ from django.conf import settings
 
 from core.errors import UserError
 from generation.importers.benchmark_files import BenchmarkFiles
+from judging.importing import messages
 
 
 @dataclass(frozen=True)
@@ -57,5 +58,5 @@ BENCHMARKS = {one.slug: one for one in _ALL}
 def registered(slug: str) -> Registered:
     """Return the benchmark of this name. Raises UserError."""
     if slug not in BENCHMARKS:
-        raise UserError(f"There is no reader for benchmark {slug!r}; there are: {', '.join(BENCHMARKS)}.")
+        raise UserError(messages.NO_READER(slug=repr(slug), known=", ".join(BENCHMARKS)))
     return BENCHMARKS[slug]

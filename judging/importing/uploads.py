@@ -31,6 +31,7 @@ from core.tables.rows_left_out import SkippedRows
 from generation.importers.benchmark_files import Part
 from generation.library.loading import Counts
 from generation.models import Import
+from judging.importing import messages
 from judging.importing.archives import root_in, unpack
 from judging.importing.benchmarks import chosen_parts, load_files
 from judging.importing.registry import registered
@@ -118,9 +119,7 @@ def keep_upload(
     _remove_old()
     for other in uploads():
         if other.workspace == workspace.pk and not other.is_over:
-            raise UserError(
-                f"{other.file} is being loaded into this workspace; upload the next archive when it is done."
-            )
+            raise UserError(messages.STILL_LOADING(file=other.file))
     upload = Upload(
         public_id=new_public_id(),
         workspace=workspace.pk,
@@ -158,7 +157,7 @@ def carry_out(public_id: str) -> None:
     except UserError as problem:
         upload = replace(_latest(upload), state=REFUSED, problem=as_value(str(problem)))
     except Exception:
-        _end(replace(_latest(upload), state=REFUSED, problem="The program has a fault here, which is in its log."))
+        _end(replace(_latest(upload), state=REFUSED, problem=as_value(messages.FAULT())))
         raise
     _end(upload)
 

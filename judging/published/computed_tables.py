@@ -8,7 +8,7 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 KIND = "paper-table"
 TASK = "judging.build_paper_table"
+CELLS = 2
+"""Raised with what is stored of a cell, so that no table stored before is shown without it."""
 FAILED = Wording("paper_table_failed", "This table could not be computed; the log of the worker says why.")
 
 
@@ -68,7 +70,8 @@ class ComputedTable:
     def as_json(self, failed: Sequence[str] = ()) -> dict[str, Any]:
         """What `published_table --json` prints: every cell, with all digits.
 
-        `failed` names the judges of the benchmark that failed their canary texts; without one, the key is left out.
+        `failed` names the judges of the benchmark that failed their canary texts; without one, the keys are left out.
+        A row names those on whose other verdicts its figure rests.
         """
         return {
             "benchmark": self.table.benchmark,
@@ -84,10 +87,16 @@ class ComputedTable:
                     "recomputed": cell.recomputed,
                     "status": cell.status.value,
                     "reason": str(cell.reason),
+                    **({"failed_judges": among(cell.judges, failed)} if failed else {}),
                 }
                 for cell in self.cells
             ],
         }
+
+
+def among(judges: Sequence[str], failed: Collection[str]) -> list[str]:
+    """Return those of a cell's judges that failed, in their order."""
+    return [judge for judge in judges if judge in failed]
 
 
 def compute_table(workspace: Workspace, table: PaperTable) -> ComputedTable:
@@ -171,7 +180,13 @@ def _printed_figures(benchmark: str) -> str:
 
 
 def _asked(workspace: Workspace, table: PaperTable) -> dict[str, Any]:
-    return {"shape": SHAPE, "workspace": workspace.pk, "benchmark": table.benchmark, "table": table.number}
+    return {
+        "shape": SHAPE,
+        "cell": CELLS,
+        "workspace": workspace.pk,
+        "benchmark": table.benchmark,
+        "table": table.number,
+    }
 
 
 def _current(workspace: Workspace, table: PaperTable, state: list[Any]) -> Report | None:
@@ -219,6 +234,7 @@ def _cell_json(cell: Cell) -> dict[str, Any]:
         "status": cell.status.value,
         "reason": _text_json(cell.reason),
         "digits": cell.digits,
+        "judges": list(cell.judges),
     }
 
 
@@ -231,6 +247,7 @@ def _cell(values: Mapping[str, Any]) -> Cell:
         status=Status(values["status"]),
         reason=_text(values["reason"]),
         digits=values["digits"],
+        judges=tuple(values["judges"]),
     )
 
 

@@ -1,7 +1,7 @@
 """A computed table laid out: one line a cell, or rows and columns as the paper has them, in the reader's language."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +15,20 @@ from core.messages.localized import localized
 from core.messages.message import Message
 from core.messages.rendering import for_reader
 from generation.models import Benchmark
-from judging.published.computed_tables import ComputedTable
+from judging.published.computed_tables import ComputedTable, among
 from judging.published.paper_table import Cell, PaperTable, Status
 
 DASH = "–"
+DAGGER = "†"
+"""Stands beside a figure that rests on verdicts of a judge of which a run failed its canary texts."""
 
 
 @dataclass(frozen=True)
 class LaidCell:
-    """A cell as it is shown: `printed` and `ours` are '' where there is nothing, `note` is the number of its reason."""
+    """A cell as it is shown: `printed` and `ours` are '' where there is nothing, `note` is the number of its reason.
+
+    `failed` names the judges on whose verdicts ours rests and of which a run failed its canary texts.
+    """
 
     printed: str
     ours: str
@@ -31,12 +36,13 @@ class LaidCell:
     status_words: str
     reason: str
     note: int | None
+    failed: Sequence[str] = ()
 
     @property
     def words(self) -> str:
-        """Both numbers in one cell of text: "71.2 =", "71.2 / 70.9 [1]", "71.2 / – [2]"."""
+        """Both numbers in one cell of text: "71.2 =", "71.2 / 70.9 [1]", "71.2 / – [2]", "71.2 = †"."""
         both = f"{self.printed} =" if self.status == Status.EQUAL else f"{self.printed} / {self.ours or DASH}"
-        return both if self.note is None else f"{both} [{self.note}]"
+        return both + ("" if self.note is None else f" [{self.note}]") + (f" {DAGGER}" if self.failed else "")
 
 
 @dataclass(frozen=True)
@@ -51,11 +57,15 @@ class Reason:
 
 @dataclass(frozen=True)
 class LaidTable:
-    """Rows and columns in the paper's order; a place where the paper printed nothing is None."""
+    """Rows and columns in the paper's order; a place where the paper printed nothing is None.
+
+    `failed` are the judges that the cells name as failed.
+    """
 
     heads: Sequence[str]
     rows: Sequence[tuple[str, Sequence[LaidCell | None]]]
     reasons: Sequence[Reason]
+    failed: Sequence[str] = ()
 
     @property
     def as_table(self) -> Table:
@@ -75,8 +85,11 @@ def status_words(status: Status) -> str:
     }[status]
 
 
-def laid_out(found: ComputedTable) -> LaidTable:
-    """Lay the cells out as the paper does. Of two cells in one place, which no paper has, the first stands."""
+def laid_out(found: ComputedTable, failed: Collection[str] = ()) -> LaidTable:
+    """Lay the cells out as the paper does. Of two cells in one place, which no paper has, the first stands.
+
+    `failed` names the judges of the benchmark that failed their canary texts.
+    """
     heads = list(dict.fromkeys(words_of(cell.column) for cell in found.cells))
     rows = list(dict.fromkeys(words_of(cell.row) for cell in found.cells))
     reasons = Counter((cell.status, words_of(cell.reason)) for cell in found.cells if cell.reason)
@@ -85,15 +98,17 @@ def laid_out(found: ComputedTable) -> LaidTable:
     for cell in found.cells:
         reason = words_of(cell.reason)
         note = numbers.get((cell.status, reason))
-        places.setdefault((words_of(cell.row), words_of(cell.column)), _laid(cell, reason, note))
+        laid = _laid(cell, reason, note, among(cell.judges, failed))
+        places.setdefault((words_of(cell.row), words_of(cell.column)), laid)
     return LaidTable(
         [head.replace("_", " ") for head in heads],
         [(row, [places.get((row, head)) for head in heads]) for row in rows],
         [Reason(numbers[status, words], status_words(status), words, n) for (status, words), n in reasons.items()],
+        sorted({name for cell in places.values() for name in cell.failed}),
     )
 
 
-def _laid(cell: Cell, reason: str, note: int | None) -> LaidCell:
+def _laid(cell: Cell, reason: str, note: int | None, failed: Sequence[str]) -> LaidCell:
     return LaidCell(
         DASH if cell.printed is None else decimals(cell.printed, cell.digits),
         "" if cell.recomputed is None else decimals(cell.recomputed, cell.digits),
@@ -101,11 +116,24 @@ def _laid(cell: Cell, reason: str, note: int | None) -> LaidCell:
         status_words(cell.status),
         reason,
         note,
+        failed,
     )
 
 
-def cell_list(found: ComputedTable, failed: Sequence[str] = ()) -> Table:
-    """One line a cell, with every digit of what was recomputed; what was has the `failed` judges beside it."""
+def dagger_note(layout: LaidTable) -> str:
+    """State what the dagger means; '' where no cell has one."""
+    if not layout.failed:
+        return ""
+    return gettext(
+        "%(dagger)s: this figure rests on verdicts of a judge of which another run failed its canary texts (%(judges)s)."
+    ) % {"dagger": DAGGER, "judges": ", ".join(layout.failed)}
+
+
+def cell_list(found: ComputedTable, failed: Collection[str] = ()) -> Table:
+    """One line a cell, with every digit of what was recomputed.
+
+    Where a judge `failed`, a last column names those on whose other verdicts the figure rests.
+    """
     columns = [
         Column(gettext("Row")),
         Column(gettext("Column")),
@@ -127,9 +155,8 @@ def cell_list(found: ComputedTable, failed: Sequence[str] = ()) -> Table:
     ]
     if failed:
         columns.append(Column(gettext("Judges that failed their canary texts")))
-        names = ", ".join(failed)
         for row, cell in zip(rows, found.cells, strict=True):
-            row.append("" if cell.recomputed is None else names)
+            row.append(", ".join(among(cell.judges, failed)))
     return Table(columns, rows)
 
 

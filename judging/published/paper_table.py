@@ -1,6 +1,6 @@
 """A printed table of a paper beside our recomputation, cell by cell, each with a status and a reason."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ class Status(StrEnum):
 class Cell:
     """One printed figure and ours. `printed` is None for a dash; `reason` is empty for an equal cell only.
 
-    `digits` are the decimals printed.
+    `digits` are the decimals printed, `judges` the names of the judges on whose verdicts our figure rests.
     """
 
     row: str
@@ -28,6 +28,7 @@ class Cell:
     status: Status
     reason: str = ""
     digits: int = 2
+    judges: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,12 @@ def compared(
     missing: str = "",
     misprint: str = "",
     reason: str = "",
+    judges: Iterable[str] = (),
 ) -> Cell:
     """Compare a printed figure with ours: equal where ours rounds to it, in either direction at a half.
 
     `missing` says what a figure that cannot be computed lacks, `misprint` why the printed one cannot be right,
-    `reason` why ours differs.
+    `reason` why ours differs; `judges` are those on whose verdicts ours rests.
     """
     if recomputed is None:
         status, why = Status.NOT_COMPUTABLE, missing
@@ -70,4 +72,5 @@ def compared(
         status, why = Status.MISPRINT, misprint
     else:
         status, why = Status.DIFFERS, reason
-    return Cell(row, column, printed, recomputed, status, why, digits)
+    named = () if recomputed is None else tuple(dict.fromkeys(judges))
+    return Cell(row, column, printed, recomputed, status, why, digits, named)

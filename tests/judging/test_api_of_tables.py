@@ -16,12 +16,17 @@ UP, DOWN = "up", "down"
 
 @pytest.fixture
 def study():
+    """Two judges who rank five models the other way round, but on the one instruction tagged "short" alike."""
     study = make_checklist_study(instructions=20, models=5)
+    short = study.benchmark.instructions.order_by("pk").first()
+    short.tags = ["short"]
+    short.save(update_fields=["tags"])
     for label, turned in ((UP, False), (DOWN, True)):
         judge = make_judge_rater(study.workspace, label)
         for task in study.tasks.select_related("response_a__model"):
             number = int(task.response_a.model.name[-1])
-            level = (4 - number if turned else number) / 4
+            alike = task.response_a.instruction_id == short.pk
+            level = (4 - number if turned or alike else number) / 4
             make_answer(task, judge, {"item0": level, "item1": level, "item2": 0.5})
     return study
 
@@ -52,6 +57,15 @@ def test_rankings_are_what_the_command_prints(study, ask):
     assert beside["all"]["n"] == 3 and beside["alone"] == ["model3", "model4"]
 
 
+def test_rankings_are_of_a_tag_where_one_is_named(study, ask):
+    slug, asked = study.benchmark.slug, {"judge": UP, "with_judge": DOWN}
+    found = ask(f"leaderboards/{slug}/rankings/", tag="short", **asked)
+    assert found["all"]["spearman"]["value"] == pytest.approx(1)
+    assert found == printed("compare_rankings", slug, "--judge", UP, "--with-judge", DOWN, "--tag", "short")
+    assert ask(f"leaderboards/{slug}/rankings/", **asked)["all"]["spearman"]["value"] == pytest.approx(-1)
+    assert "no verdict" in ask(f"leaderboards/{slug}/rankings/", 400, tag="long", **asked)["detail"].lower()
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [
@@ -59,6 +73,7 @@ def test_rankings_are_what_the_command_prints(study, ask):
         ({"judge": UP, "with_judge": DOWN, "scores": "a,1"}, "Say with what to compare"),
         ({"judge": UP, "with_judge": "nobody"}, "No judge 'nobody'"),
         ({"judge": UP, "with_judge": DOWN, "top": "-1"}, "top must be a whole number"),
+        ({"judge": UP, "with_judge": DOWN, "margin": "wide"}, "margin must be a whole number"),
         ({"judge": UP, "scores": "model0,high\nmodel1,low"}, "is no number"),
         ({"judge": UP, "scores": "model0,1"}, "3"),
     ],

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.members.workspaces import workspace_for_load
 from accounts.models import Event
+from annotation.importing import messages
 from annotation.importing.messages import NOTHING_LOADED
 from annotation.importing.preferences import PreferenceLoader
 from annotation.importing.ratings import RatingLoader
@@ -59,8 +60,8 @@ class Command(BaseCommand):
     help = (
         "Load a table of ratings, preferences or judgements: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
     )
-    stealth_options = ("by", "skipped")
-    """Who loads the file, and the collector of bad rows, where a page asked for it."""
+    stealth_options = ("by", "skipped", "remarks")
+    """Who loads the file, the collector of bad rows, and the list for remarks on the values, where a page asked for it."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=COLUMNS)
@@ -176,7 +177,7 @@ class Command(BaseCommand):
             ):
                 workspace = workspace_for_load(options["workspace"])
                 study, items = _destination(options, layout).open(workspace)
-                noticed = Noticed()
+                noticed = Noticed(remarks=[] if options.get("remarks") is None else options["remarks"])
                 counts = load(options["kind"], options["file"], study, items, layout, rules, on_bad, progress, noticed)
                 if rules.truth and not Policies.of(study).adjudicated_labels:
                     change_policies(study, adjudicated_labels=True)
@@ -184,7 +185,7 @@ class Command(BaseCommand):
                 if counts == Counts():
                     raise UserError(f"No row of {options['file'].name} matches --where; check its values.")
                 if counts == Counts(empty=counts.empty):
-                    raise UserError(f"No row of {options['file'].name} has a value; check which column holds it.")
+                    raise UserError(messages.NO_VALUES(file=options["file"].name))
                 if counts == Counts(skipped=len(skipped)):
                     raise UserError(NOTHING_LOADED(problem=str(skipped.problems[0])))
                 if counts.created or counts.unscored:
@@ -279,9 +280,9 @@ def _check_overall(ratings: RatingLoader, file: Path) -> None:
         return
     if key not in own.by_key:
         known = ", ".join(own.by_key)
-        raise UserError(f"{file.name} has no criterion {key!r} to be the overall score; its criteria are {known}.")
+        raise UserError(messages.NO_OVERALL(file=file.name, criterion=repr(key), known=known))
     if own.by_key[key].role != Criterion.Role.OVERALL:
-        raise UserError(f"{key} is an item in this study, not its overall score; load the table into a new study.")
+        raise UserError(messages.ITEM_NOT_OVERALL(criterion=key))
 
 
 def _check_named(ratings: RatingLoader, file: Path) -> None:
@@ -291,7 +292,7 @@ def _check_named(ratings: RatingLoader, file: Path) -> None:
     for option, key in [*named, *(("exclude", key) for key in sorted(ratings.rules.excluded))]:
         if known and key not in known:
             raise UserError(
-                f"{file.name} has no criterion {key!r} for --{option}; its criteria are {', '.join(known)}."
+                messages.NONE_FOR_OPTION(file=file.name, criterion=repr(key), option=option, known=", ".join(known))
             )
 
 

@@ -3,7 +3,6 @@
 They take the same steps as the pages, by the same functions, and refuse in the same sentences.
 """
 
-import csv
 from itertools import islice
 from typing import IO, Any, cast
 
@@ -25,7 +24,8 @@ from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
-from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, TableUpload, discard, keep_table, known_table
+from annotation.uploads.bad_rows import kept_bad_rows
+from annotation.uploads.kept_files import ENDINGS, TableUpload, discard, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise
@@ -75,6 +75,9 @@ class TableUploadSerializer(serializers.Serializer[Any]):
     rows = serializers.IntegerField(help_text="Rows that were read so far.")
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="What was, or would be, stored.")
     problem = serializers.CharField(help_text="Why the table cannot be read or loaded, or empty.")
+    remarks = serializers.ListField(
+        child=serializers.CharField(), help_text="What the last check or load says of the values."
+    )
     bad = serializers.IntegerField(help_text="Number of bad rows.")
     first_bad_rows = BadRowSerializer(many=True, help_text=f"The first {BAD_ROWS_SHOWN} of them.")
     imported = serializers.IntegerField(allow_null=True, help_text="The import, by which it can be undone.")
@@ -267,6 +270,7 @@ def _said(upload: TableUpload) -> dict[str, Any]:
         "rows": upload.rows,
         "counts": upload.counts,
         "problem": on_page(from_value(upload.problem)) or unreadable,
+        "remarks": [on_page(from_value(remark)) for remark in upload.remarks],
         "bad": upload.bad,
         "first_bad_rows": _first_bad_rows(upload) if upload.bad else [],
         "imported": upload.imported,
@@ -274,9 +278,5 @@ def _said(upload: TableUpload) -> dict[str, Any]:
 
 
 def _first_bad_rows(upload: TableUpload) -> list[dict[str, Any]]:
-    path = upload.folder / BAD_ROWS
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(islice(csv.DictReader(file), BAD_ROWS_SHOWN))
-    return [{"line": int(row["line"]), "reason": row["reason"], "remedy": row["remedy"]} for row in rows]
+    rows = islice(kept_bad_rows(upload), BAD_ROWS_SHOWN)
+    return [{"line": line, "reason": reason, "remedy": remedy} for _file, line, reason, remedy in rows]

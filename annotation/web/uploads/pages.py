@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
@@ -18,8 +18,9 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import SavedMapping, Study
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.bad_rows import were_sought, write_bad_rows
 from annotation.uploads.fixes import fixes_for
-from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, Sent, TableUpload, discard, keep_table, known_table
+from annotation.uploads.kept_files import ENDINGS, Sent, TableUpload, discard, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_STUDY
 from annotation.uploads.loading import ENCODINGS, SEPARATORS, WITH_OUR_COLUMNS, guessed_encoding
 from annotation.uploads.reading import preview, recognise
@@ -247,13 +248,14 @@ def table_state(request: HttpRequest, public_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def bad_rows(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The bad rows of the last check or load, as a CSV file."""
+    """The bad rows of the last check or load, as a CSV file in the reader's language."""
     upload = _found(request, public_id)
-    path = upload.folder / BAD_ROWS
-    if not path.is_file():
+    if not were_sought(upload):
         raise Http404(_("This file has not been checked."))
-    file = FileResponse(path.open("rb"), as_attachment=True, filename=BAD_ROWS, content_type="text/csv; charset=utf-8")
-    return cast(HttpResponse, file)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="bad_rows.csv"'
+    write_bad_rows(upload, response)
+    return response
 
 
 def _found(request: HttpRequest, public_id: str) -> TableUpload:
@@ -268,6 +270,7 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
     context: dict[str, Any] = {
         "upload": upload,
         "problem": problem or on_page(from_value(upload.problem)),
+        "remarks": [on_page(from_value(remark)) for remark in upload.remarks],
         "counts": [(COUNTS[name], n) for name, n in upload.counts.items() if name in COUNTS],
         "needs_study": upload.kind in NEEDS_STUDY,
         "into_study": upload.kind in KINDS and KINDS[upload.kind].into == "study",

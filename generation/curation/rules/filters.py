@@ -101,7 +101,7 @@ def curated(
         step(len(places))
         return found
     # numpy takes longer to import than most commands to run.
-    from generation.curation.rules.duplicates import near_duplicates
+    from core.near_duplicates import near_duplicates
 
     protected = {number for number, place in enumerate(places) if pool[place].decision}
     duplicates = near_duplicates(

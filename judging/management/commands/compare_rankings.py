@@ -39,6 +39,10 @@ class Command(BaseCommand):
         parser.add_argument("--weights", default=EQUAL, help="As for the command leaderboard.")
         parser.add_argument("--measure", choices=sorted(METRICS), help="Score to rank by, if not the judge's default.")
         parser.add_argument("--experiment", default=MAIN_EXPERIMENT)
+        parser.add_argument("--tag", default="", help="Only instructions with this tag, on both boards.")
+        parser.add_argument(
+            "--margin", type=int, metavar="K", help="Of rewards: a slight win by more than K characters is a tie."
+        )
         parser.add_argument(
             "--scores", metavar="FILE", help="CSV of outside scores: a model and its score on each line."
         )
@@ -98,7 +102,14 @@ def _board(
     if benchmark is None:
         known = ", ".join(Benchmark.objects.filter(workspace=workspace).values_list("slug", flat=True))
         raise CommandError(f"There is no benchmark {slug!r}; there are: {known or 'none'}.")
-    filters = Filters(judge=judge, weights=options["weights"], measure=measure or "", experiment=options["experiment"])
+    filters = Filters(
+        judge=judge,
+        weights=options["weights"],
+        measure=measure or "",
+        experiment=options["experiment"],
+        tag=options["tag"],
+        margin=options["margin"],
+    )
     board = requested_board(benchmark, filters)
     return ranked_scores(board, f"{slug}, {judge}"), board.failed
 

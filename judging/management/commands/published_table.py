@@ -19,7 +19,16 @@ from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from core.terminal import progress_shown
 from judging.published.computed_tables import ComputedTable, compute_table
-from judging.published.layout import cell_list, counted, failed_on, laid_out, list_json, table_name, title_of
+from judging.published.layout import (
+    cell_list,
+    counted,
+    dagger_note,
+    failed_on,
+    laid_out,
+    list_json,
+    table_name,
+    title_of,
+)
 from judging.published.paper_table import Status
 from judging.published.registry import table_numbered, tables_of
 
@@ -65,7 +74,8 @@ class Command(BaseCommand):
             return _dumped(found.as_json(names))
         if options["csv"]:
             return as_csv(cell_list(found, names)).removeprefix("\ufeff")
-        layout, failed_notes = laid_out(found), [failed_note(name) for name in names]
+        layout = laid_out(found, names)
+        failed_notes = [*map(failed_note, names), *filter(None, [dagger_note(layout)])]
         if options["latex"]:
             return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
         notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]

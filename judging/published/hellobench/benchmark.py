@@ -26,8 +26,9 @@ def instruction_counts(workspace: Workspace) -> Sequence[Cell]:
             for key in {leaf, parent} - {None}:
                 counts[key] = counts.get(key, 0) + n
     missing = benchmark.reason if isinstance(benchmark, Absent) else gettext("No instruction of this category is here.")
+    reason = gettext("Ours are the instructions that are loaded here; the repository's data/main_data has all of them.")
     return [
-        compared(key, "Nums", printed, counts.get(key), digits=0, missing=missing)
+        compared(key, "Nums", printed, counts.get(key), digits=0, missing=missing, reason=reason)
         for key, printed in printed_figures()["table_7"]["counts"].items()
     ]
 

@@ -81,9 +81,19 @@ def correlations(workspace: Workspace) -> Sequence[Cell]:
         missing = _missing(found, name, scored=method is not None)
         reason = gettext("Recomputed over %(n)d responses.") % {"n": ours.n} if ours else ""
         value, digits = (PERCENT * spearman.value if spearman else None), table["digits_of_p"][name]
+        judges = _judges(method)
         cells += [
-            compared(name, "rho", rho, value, digits=RHO_DIGITS, missing=missing, reason=reason),
-            compared(name, "p", p, spearman.p if spearman else None, digits=digits, missing=missing, reason=reason),
+            compared(name, "rho", rho, value, digits=RHO_DIGITS, missing=missing, reason=reason, judges=judges),
+            compared(
+                name,
+                "p",
+                p,
+                spearman.p if spearman else None,
+                digits=digits,
+                missing=missing,
+                reason=reason,
+                judges=judges,
+            ),
         ]
     return cells
 
@@ -97,11 +107,20 @@ def mean_scores(workspace: Workspace) -> Sequence[Cell]:
     for name, values in table["rows"].items():
         for column, printed in zip(table["columns"], values, strict=True):
             ours, n = (None, 0) if isinstance(found, Absent) else _mean(found, here.get(name, ""), column)
-            scored = isinstance(found, Methods) and (column == HUMAN or IN_TABLE_24[column] in found.by_name)
+            method = found.by_name.get(IN_TABLE_24.get(column, "")) if isinstance(found, Methods) else None
+            scored = isinstance(found, Methods) and (column == HUMAN or method is not None)
             missing = _missing(found, IN_TABLE_24.get(column, HUMAN), scored=scored)
             reason = gettext("Recomputed over %(n)d responses.") % {"n": n}
-            cells.append(compared(name, column, printed, ours, digits=2, missing=missing, reason=reason))
+            judges = _judges(method)
+            cells.append(compared(name, column, printed, ours, digits=2, missing=missing, reason=reason, judges=judges))
     return cells
+
+
+def _judges(method: MethodScores | None) -> tuple[str, ...]:
+    """Return the judge whose verdicts a method's scores are; a metric counts the text itself."""
+    if method is None or (method.kind == METRIC and method.method != PERPLEXITY):
+        return ()
+    return (method.detail if method.kind == METRIC else method.method,)
 
 
 def _mean(found: Methods, model: str, column: str) -> tuple[float | None, int]:

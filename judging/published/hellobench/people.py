@@ -83,9 +83,12 @@ def reasonable(workspace: Workspace) -> Sequence[Cell]:
     for name, printed in printed_figures()["table_20"]["judges"].items():
         ours = rates.get(plain_name(name).replace("-", ""))
         missing = benchmark.reason if isinstance(benchmark, Absent) else _without_reviews()
-        value = PERCENT * ours[0] / ours[1] if ours else None
-        reason = gettext("Recomputed over %(n)d findings.") % {"n": ours[1]} if ours else ""
-        cells.append(compared(name, "RR", printed, value, digits=RATE_DIGITS, missing=missing, reason=reason))
+        value = PERCENT * ours.hits / ours.n if ours else None
+        reason = gettext("Recomputed over %(n)d findings.") % {"n": ours.n} if ours else ""
+        judges = ours.judges if ours else ()
+        cells.append(
+            compared(name, "RR", printed, value, digits=RATE_DIGITS, missing=missing, reason=reason, judges=judges)
+        )
     return cells
 
 
@@ -190,9 +193,18 @@ def _reviews_on(benchmark: Benchmark) -> list[Study]:
     return list(Study.objects.filter(kind=Study.Kind.REVIEW, benchmark=benchmark).order_by("pk"))
 
 
-def _rates(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
-    """Return by the judge's plain name, without hyphens, how many findings are "reasonable" and how many there are."""
-    found: dict[str, tuple[float, int]] = {}
+@dataclass(frozen=True)
+class Reviewed:
+    """How many of `n` findings people called reasonable, and the names of the judges whose verdicts they are."""
+
+    hits: float
+    n: int
+    judges: tuple[str, ...]
+
+
+def _rates(benchmark: Benchmark) -> dict[str, Reviewed]:
+    """Return what people said of each judge's verdicts, by its plain name without hyphens."""
+    found: dict[str, Reviewed] = {}
     for study in _reviews_on(benchmark):
         try:
             rates = reasonable_rates(study, 0, 0)
@@ -201,8 +213,9 @@ def _rates(benchmark: Benchmark) -> dict[str, tuple[float, int]]:
         for row in rates:
             if not row.criterion:
                 name = plain_name(row.judge).replace("-", "")
-                hits, n = found.get(name, (0.0, 0))
-                found[name] = hits + row.rate.value * row.n, n + row.n
+                known = found.get(name, Reviewed(0.0, 0, ()))
+                hits = known.hits + row.rate.value * row.n
+                found[name] = Reviewed(hits, known.n + row.n, (*known.judges, row.judge))
     return found
 
 

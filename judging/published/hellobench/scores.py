@@ -58,6 +58,7 @@ class Scored:
             missing=self._missing(column),
             misprint=misprint_of(self.printed_name, column) if self._is_whole(category) else "",
             reason=reason,
+            judges=() if isinstance(self.board, Absent) else (self.board.judge.name,),
         )
 
     def _cells(self) -> Mapping[str, CategoryScore]:

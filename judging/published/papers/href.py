@@ -107,6 +107,7 @@ def _table_1(workspace: Workspace) -> Sequence[Cell]:
     cells = []
     for name, printed in table["rows"].items():
         row, missing = _method_row(agreement, published, name)
+        judges = [agreement.judges[one] for one in _judges_asked(published, name) if one in agreement.judges]
         for column, value in zip(table["columns"], printed, strict=True):
             rate, why = _rate(agreement, table["columns"], row, column)
             cells.append(
@@ -118,6 +119,7 @@ def _table_1(workspace: Workspace) -> Sequence[Cell]:
                     digits=table["digits"],
                     missing=missing or why,
                     reason="" if rate is None else _why_agreement_differs(published, name, rate),
+                    judges=judges,
                 )
             )
     return cells
@@ -130,7 +132,7 @@ def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) 
     tasks = agreement.found.tasks
     if name == PEOPLE:
         return tasks.row(tasks.people), ""
-    wanted = published["composites"].get(name, [name])
+    wanted = _judges_asked(published, name)
     lacking = [one for one in wanted if one not in agreement.judges]
     if lacking:
         return None, gettext("No judge of the human agreement set is the paper's %(rows)s; %(how)s.") % {
@@ -145,6 +147,12 @@ def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) 
     if isinstance(found, Missing):
         return None, gettext("A category has too few judged instructions for two halves.")
     return found.composite, ""
+
+
+def _judges_asked(published: Mapping[str, Any], name: str) -> Sequence[str]:
+    """Return the printed rows of the judges on whose verdicts a printed row rests, of a composite all its members."""
+    members: Sequence[str] = published["composites"].get(name, [name])
+    return [] if name == PEOPLE else members
 
 
 def _how(published: Mapping[str, Any], name: str) -> str:
@@ -270,6 +278,7 @@ def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
         ours = found.rates.get(model, {}) if found else {}
         rank = float(found.ranks[model]) if found and everyone else None
         reason = _why_rates_differ(found, published, model, table["instructions"]) if found else ""
+        judges = (found.judge,) if found else ()
         cells.append(
             compared(
                 model,
@@ -279,12 +288,22 @@ def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
                 digits=0,
                 missing=_missing_rates(name, found) if not found else _missing_rank(table, found),
                 reason=f"{reason} {_RANKS()}".strip(),
+                judges=judges,
             )
         )
         for column, value in zip(table["columns"], printed, strict=True):
             missing = _missing_rates(name, found)
             cells.append(
-                compared(model, column, value, ours.get(column), digits=table["digits"], missing=missing, reason=reason)
+                compared(
+                    model,
+                    column,
+                    value,
+                    ours.get(column),
+                    digits=table["digits"],
+                    missing=missing,
+                    reason=reason,
+                    judges=judges,
+                )
             )
     return cells
 
@@ -331,14 +350,27 @@ def _table_8(workspace: Workspace) -> Sequence[Cell]:
     published = _published()
     table = published["table_8"]
     agreement = _agreement(workspace, published)
-    rates = {template_of(board.judge.name): _overall(board) for board in _boards(workspace)}
+    boards = {template_of(board.judge.name): board for board in _boards(workspace)}
+    rates = {template: _overall(board) for template, board in boards.items()}
     cells = []
     for name, (share, correlation) in table["rows"].items():
         ours, why = _template_agreement(agreement, name)
         reason = gettext(
             "Computed on the human agreement set; the paper says the development set, which has no annotations."
         )
-        cells.append(compared(name, "agreement", share, ours, digits=table["digits"], missing=why, reason=reason))
+        judge = _judge_with(agreement, name)
+        cells.append(
+            compared(
+                name,
+                "agreement",
+                share,
+                ours,
+                digits=table["digits"],
+                missing=why,
+                reason=reason,
+                judges=[judge] if judge else (),
+            )
+        )
         if correlation is None:
             continue
         r, n = _correlation(rates.get("Prompt A", {}), rates.get(name, {}))
@@ -347,20 +379,29 @@ def _table_8(workspace: Workspace) -> Sequence[Cell]:
             "A; name the judges so that they say “prompt A” and so on."
         )
         reason = gettext("Over %(n)d models; the paper's are 33.") % {"n": n}
-        cells.append(compared(name, "correlation", correlation, r, digits=2, missing=missing, reason=reason))
+        judges = [boards[template].judge.name for template in ("Prompt A", name) if template in boards]
+        cells.append(
+            compared(name, "correlation", correlation, r, digits=2, missing=missing, reason=reason, judges=judges)
+        )
     return cells
 
 
 def _template_agreement(agreement: _Agreement, name: str) -> tuple[float | None, str]:
     if agreement.found is None:
         return None, agreement.why
-    judge = next((judge for judge in sorted(agreement.found.names.values()) if template_of(judge) == name), "")
+    judge = _judge_with(agreement, name)
     if not judge:
         return None, gettext(
             "Judge the human agreement set by a judge with this template, whose name says “%(template)s”."
         ) % {"template": name.lower()}
     rate = agreement.found.tasks.row(agreement.matches_of(judge)).all
     return (100 * rate.value, "") if rate else (None, gettext("The judge has no usable verdict here."))
+
+
+def _judge_with(agreement: _Agreement, template: str) -> str:
+    """Return the first judge of the agreement set whose name says this template, '' without one."""
+    names = sorted(agreement.found.names.values()) if agreement.found else []
+    return next((judge for judge in names if template_of(judge) == template), "")
 
 
 def _overall(board: Leaderboard) -> dict[str, float]:

@@ -72,7 +72,8 @@ def _model_cells(
         for (head, digits, ours, side, pairs), printed in zip(columns, values, strict=True):
             none = _no_such_model(row) if ours else _lacks_models(data, side, pairs=pairs)
             why = _reason(data, side, pairs=pairs)
-            yield compared(row, head, printed, ours.get(row), digits=digits, missing=none, reason=why)
+            judges = data.judges_of(side, pairs=pairs)
+            yield compared(row, head, printed, ours.get(row), digits=digits, missing=none, reason=why, judges=judges)
 
 
 def _no_such_model(row: str) -> str:
@@ -159,6 +160,7 @@ def _table_2(workspace: Workspace) -> list[Cell]:
                     missing="" if lacking is None else _lacks_models(data, lacking[1], pairs=lacking[0] == "pairs"),
                     misprint=_cut_off(figure, ours, table["digits"]),
                     reason="" if lacking else _reason(data, both[0][1], pairs=both[0][0] == "pairs"),
+                    judges=[judge for kind, side in both for judge in data.judges_of(side, pairs=kind == "pairs")],
                 )
             )
     return cells
@@ -189,11 +191,15 @@ def _table_3(workspace: Workspace) -> list[Cell]:
             bias = found[side][limit]
             missing = _missing(data.slug, side, pairs=True) if data.frame(side, pairs=True) is None else _no_lengths()
             row, column, why = f"{WHO[side]}, {outcome}", f"≥ {limit}", _reason(data, side, pairs=True)
+            judges = data.judges_of(side, pairs=True)
             n = float(getattr(bias, count)) if bias else None
             percent = 100 * getattr(bias, share).value if bias else None
             cells += [
-                compared(row, column, printed[2 * place], n, digits=0, missing=missing, reason=why),
-                compared(row, f"{column} %", printed[2 * place + 1], percent, digits=1, missing=missing, reason=why),
+                compared(row, head, figure, ours, digits=digits, missing=missing, reason=why, judges=judges)
+                for head, figure, ours, digits in (
+                    (column, printed[2 * place], n, 0),
+                    (f"{column} %", printed[2 * place + 1], percent, 1),
+                )
             ]
     return cells
 
@@ -229,6 +235,7 @@ def _gap_table(number: str) -> Callable[[Workspace], list[Cell]]:
                     missing=_missing(data.slug, lacking) if lacking else _never_both(),
                     misprint=_off_scale(gaps) if key == CORRECTNESS and gaps.size else "",
                     reason=_reason(data, PEOPLE),
+                    judges=data.judges_of(JUDGE),
                 )
             )
         return cells

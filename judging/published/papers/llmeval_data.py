@@ -101,6 +101,11 @@ class LlmevalData:
     def _frames(self) -> dict[tuple[str, bool], ScoreFrame | None]:
         return {}
 
+    def judges_of(self, side: str, *, pairs: bool = False) -> list[str]:
+        """The names of the judges whose verdicts one side's scores are; none where they are people's."""
+        frame = self.frame(side, pairs=pairs) if side == JUDGE else None
+        return [] if frame is None else [frame.rater_names[pk] for pk in np.unique(frame.rater).tolist()]
+
     def instructions(self, side: str, *, pairs: bool = False) -> int:
         """How many instructions have an answer."""
         frame = self.frame(side, pairs=pairs)

@@ -1,7 +1,8 @@
-"""LongGenBench's table 2 and figure 3 beside what the workspace holds (arXiv 2409.02076).
+"""LongGenBench's table 2, figure 3 and section 3.5 beside what the workspace holds (arXiv 2409.02076).
 
 Table 2 is computed from the authors' own counts (Evalution/results/static.csv of their repository) or, where those are not
-loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3.
+loaded, from outputs that a judge checked here. The paper prints no numbers in figure 3, and no scores of RULER in section
+3.5.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +55,7 @@ def _table_2(workspace: Workspace) -> Sequence[Cell]:
         for column, value in zip(table["columns"], printed, strict=True):
             version, name = column.split("_", 1)
             ours, reason = rows[version]
+            counted = (model, version) in found.counts
             cells.append(
                 compared(
                     model,
@@ -62,8 +64,9 @@ def _table_2(workspace: Workspace) -> Sequence[Cell]:
                     ours.get(name),
                     digits=0 if name == "words" else table["digits"],
                     missing=_missing(value),
-                    misprint=_misprint(model, column, ours.get(name), (model, version) in found.counts),
+                    misprint=_misprint(model, column, ours.get(name), counted),
                     reason=reason,
+                    judges=() if counted else (found.judge,),
                 )
             )
     return cells
@@ -193,11 +196,11 @@ def _figure_3(workspace: Workspace) -> Sequence[Cell]:
         values = dict(zip(published["table_2"]["columns"], printed, strict=True))
         for version in VERSIONS:
             if values[f"{version}_completion"] is not None or (model, version) in found.outputs:
-                cells += _curve(model, version, found.outputs.get((model, version), ()))
+                cells += _curve(model, version, found.outputs.get((model, version), ()), found.judge)
     return cells
 
 
-def _curve(model: str, version: str, outputs: Sequence[Output]) -> Iterator[Cell]:
+def _curve(model: str, version: str, outputs: Sequence[Output], judge: str) -> Iterator[Cell]:
     shares = fulfilled_by_position(outputs)
     if shares:
         reason = gettext(
@@ -210,8 +213,30 @@ def _curve(model: str, version: str, outputs: Sequence[Output]) -> Iterator[Cell
             "outputs and a judge's checks of them."
         )
     for place in range(POSITIONS):
-        column = f"{version}_{place + 1}/{POSITIONS}"
-        yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1)
+        column, judges = f"{version}_{place + 1}/{POSITIONS}", (judge,) if place in shares else ()
+        yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1, judges)
+
+
+def _section_3_5(_workspace: Workspace) -> Sequence[Cell]:
+    """Return Pearson's correlation with RULER at the same length; the paper has no scores of RULER."""
+    printed = _published()["section_3_5"]
+    return [
+        Cell(
+            f"RULER, {length}",
+            "Pearson",
+            value,
+            None,
+            Status.NOT_COMPUTABLE,
+            gettext(
+                "The paper does not print RULER's scores. With a file of them, manage.py compare_rankings BENCHMARK "
+                "--judge JUDGE --tag %(version)s --scores FILE, or the leaderboard's link “Compare this ranking with "
+                "another”, gives the correlation over the models here."
+            )
+            % {"version": version},
+            printed["digits"],
+        )
+        for version, (length, value) in printed["rows"].items()
+    ]
 
 
 SOURCE = "Yuhao Wu, Ming Shan Hee, Zhiqiang Hu, Roy Ka-Wei Lee, LongGenBench, arXiv 2409.02076"
@@ -235,5 +260,15 @@ TABLES: tuple[PaperTable, ...] = (
         },
         source=f"{SOURCE}, figure 3",
         compute=_figure_3,
+    ),
+    PaperTable(
+        benchmark=SLUG,
+        number="section 3.5",
+        titles={
+            "en": "Long texts against long inputs: the correlation with RULER at the same length",
+            "zh-hans": "长文本输出与长输入：同一长度下与 RULER 的相关系数",
+        },
+        source=f"{SOURCE}, section 3.5",
+        compute=_section_3_5,
     ),
 )

@@ -110,6 +110,10 @@ class WildbenchNumbers:
         judges = judges_of(self.benchmark) if self.benchmark else []
         return next((judge for judge in judges if judged_by(judge, self.published)), None)
 
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        return (self.judge.name,) if self.judge else ()
+
     @cached_property
     def instructions(self) -> int:
         return int(self.published["table_2"]["instructions"])
@@ -252,6 +256,8 @@ def table_2(workspace: Workspace) -> Sequence[Cell]:
                     digits=table["digits"],
                     missing=missing,
                     reason=part,
+                    # A baseline is not compared with itself: that zero rests on no verdict.
+                    judges=() if baselines.get(column) == model else ours.judge_names,
                 )
             )
         outside = zip(table["external_columns"], table["external"][model], strict=True)
@@ -295,6 +301,7 @@ def _correlations(ours: WildbenchNumbers, key: str, printed: Sequence[float]) ->
             digits=table["digits"],
             missing=NOT_ALL_MODELS(n=len(models)),
             reason=FROM_DATA() if from_data else FROM_TABLE(),
+            judges=ours.judge_names if from_data and column != LENGTH else (),
         )
 
 
@@ -355,7 +362,9 @@ def figure_4(workspace: Workspace) -> Sequence[Cell]:
         for key in figure["columns"]:
             value = scores.get(key, {}).get(model)
             why = NO_GROUPS() if value is None else ONLY_DRAWN()
-            cells.append(Cell(model, names.get(key, key), None, value, Status.NOT_COMPUTABLE, why, figure["digits"]))
+            judges = () if value is None else ours.judge_names
+            name, digits = names.get(key, key), figure["digits"]
+            cells.append(Cell(model, name, None, value, Status.NOT_COMPUTABLE, why, digits, judges))
     return cells
 
 

@@ -25,7 +25,17 @@ from calibration.web.table_files import TABLE_FORMATS, as_csv, as_latex, as_mark
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, shown_tables
-from judging.published.layout import LaidTable, cell_list, laid_out, status_words, table_name, title_of, words_of
+from judging.published.layout import (
+    DAGGER,
+    LaidTable,
+    cell_list,
+    dagger_note,
+    laid_out,
+    status_words,
+    table_name,
+    title_of,
+    words_of,
+)
 from judging.published.paper_table import Status
 from judging.published.registry import UnknownPaperTable, table_key, tables_of
 
@@ -73,6 +83,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
     one = found[0] if asked else None
     if "file" in request.GET:
         return _file(benchmark, request.GET["file"], found, one)
+    discredited = failed_judges(benchmark)
     context: dict[str, Any] = {
         "benchmark": benchmark,
         "path": request.path,
@@ -85,21 +96,23 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
         "waits": any(each.under_way for each in found),
         "outdated": any(not each.current for each in found),
         "provenance": _provenance(benchmark),
-        "discredited": failed_judges(benchmark),
+        "discredited": discredited,
         "files": _files(one),
     }
     if one is not None:
-        context |= _one(one)
+        context |= _one(one, [row.judge.name for row in discredited])
     template = "judging/paper_tables.html"
     return render(request, f"{template}#tables" if getattr(request, "htmx", False) else template, context)
 
 
-def _one(found: ComputedTable) -> dict[str, Any]:
-    layout = laid_out(found)
+def _one(found: ComputedTable, failed: Sequence[str]) -> dict[str, Any]:
+    layout = laid_out(found, failed)
     return {
         "name": table_name(found.table),
         "title": title_of(found.table),
         "layout": layout,
+        "dagger": DAGGER,
+        "dagger_note": dagger_note(layout),
         "error": words_of(found.error),
         "badges": {status: BADGES[status] for status in Status},
         "rows": _rows(layout),
@@ -193,11 +206,12 @@ def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str]) -> str
         return json.dumps(found.as_json(failed), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if suffix == "csv":
         return as_csv(cell_list(found, failed))
-    layout = laid_out(found)
+    layout = laid_out(found, failed)
+    failed_notes = [*map(failed_note, failed), *filter(None, [dagger_note(layout)])]
     if suffix == "tex":
-        return "".join(f"% {' '.join(failed_note(name).split())}\n" for name in failed) + as_latex(layout.as_table)
+        return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
     notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
-    notes += [failed_note(name) for name in failed]
+    notes += failed_notes
     return as_markdown(layout.as_table) + "".join(f"\n{note}\n" for note in notes)
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from openpyxl import Workbook
 
-from annotation.importing.messages import CORRECT_VALUE, OFF_SCALE
+from annotation.importing.messages import CORRECT_VALUE, OFF_SCALE, WIDE_SCALE
 from annotation.models import Score, Study
 from annotation.tasks import load_table, retain
 from annotation.uploads.kept_files import kept_tables
@@ -216,14 +216,26 @@ def test_bad_rows_are_listed_with_reasons_as_a_file_and_left_out_by_a_button(bro
     assert "2 rows are bad." in page and "Leave out the bad rows and load" in page
     listed = browser.get(address + "bad-rows.csv")
     assert listed["Content-Disposition"] == 'attachment; filename="bad_rows.csv"'
-    rows = list(csv.reader(io.StringIO(b"".join(listed.streaming_content).decode())))
+    rows = list(csv.reader(io.StringIO(listed.content.decode())))
     assert rows[0] == ["file", "line", "reason", "remedy"]
     assert [row[1] for row in rows[1:]] == ["14", "15"]
+    chinese = browser.get(address + "bad-rows.csv", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert render(OFF_SCALE(value="'9'", criterion="clear", scale="1 to 5"), "zh-hans") in chinese.splitlines()[1]
+    assert "--off-scale" not in rows[1][3] and "--off-scale" not in chinese
     refused = do(browser, address, "load", scale="1:5")
     assert "marks.csv line 14" in refused and "--" not in refused.partition('role="alert"')[2].partition("</p>")[0]
     assert not Score.objects.exists()
     loaded = do(browser, address, "load_without", scale="1:5")
     assert "The file has been loaded." in loaded and Score.objects.count() == 12
+
+
+def test_a_scale_that_is_wider_than_the_values_is_remarked_on_the_page(browser):
+    many = "item,rater,criterion,score\n" + "".join(f"a{n},r1,clear,{n % 3 + 1}\n" for n in range(60))
+    address = uploaded(browser, many, "marks.csv")
+    page = do(browser, address, "check", scale="0:10")
+    assert "The scale of clear is 0 to 10, but its values are 1 to 3" in page
+    assert "--scale" not in page and from_value(the_upload().remarks[0]).code == WIDE_SCALE.code
+    assert "but its values are" not in do(browser, address, "check", scale="1:3")
 
 
 def test_a_refusal_is_in_the_language_of_the_reader_with_the_remedy_of_the_page(browser):

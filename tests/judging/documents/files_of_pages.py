@@ -6,15 +6,24 @@ import shutil
 
 from tests.conftest import shared_path
 from tests.generation.importers.href_files import write_href, write_parquet
-from tests.generation.importers.wildbench_files import HAIKU, pair_row, pairs_of, put, score_row, scores_of, task_rows
+from tests.generation.importers.wildbench_files import (
+    HAIKU,
+    pair_row,
+    pairs_of,
+    put,
+    score_row,
+    scores_of,
+    task_row,
+    task_rows,
+)
 from tests.llmeval_files import write_llmeval1, write_llmeval2
 
 CHATS = ("follows_instructions", "complete_length", "understandable", "accurate", "flawless")
 """Keys that the checklists of all chats share."""
 
 
-def write_files(page, place):
-    WRITERS[page](place)
+def write_files(writer, place):
+    writer(place)
     put(place, "script.json", json.dumps({"seed": 1, "writes": 30}))
 
 
@@ -87,15 +96,29 @@ def wildbench(place):
     for model in ("m", "n"):
         grades = [score_row(f"t{n}", n + 2, f"Answer {n}", f"openai/{model}") for n in range(1, 5)]
         put(root, scores_of(model), grades)
+    wildbench_pairs_and_tasks(place, root, [f"t{n}" for n in range(1, 4)], task_rows())
+
+
+def cut_wildbench(place):
+    """The cut repository's grades, with pairs of our own and with tasks that its rows are about."""
+    root = cut_clone("wildbench", place / "path" / "to" / "WildBench")
+    grades = next(root.glob("eval_results/*/score.v2/*/*.json"))
+    names = [row["session_id"] for row in json.loads(grades.read_text(encoding="utf-8"))]
+    tasks = [task_row(name, "Math", ["Reasoning"], ["Is the sum right?"]) for name in names]
+    wildbench_pairs_and_tasks(place, root, names[:3], [*tasks, *task_rows()])
+
+
+def wildbench_pairs_and_tasks(place, root, asked, tasks):
+    for model in ("m", "n"):
         for baseline in ("gpt-4-turbo-2024-04-09", HAIKU, "Llama-2-70b-chat-hf"):
-            texts = [(f"t{n}", (f"Answer {n}", f"Words of {baseline}")) for n in range(1, 4)]
+            texts = [(task, (f"Answer {n}", f"Words of {baseline}")) for n, task in enumerate(asked, start=1)]
             name = f"openai/{model}"
             rows = [pair_row(task, name, 1, name, baseline, texts=words) for task, words in texts]
             put(root, pairs_of(model, baseline), rows)
-    write_parquet(place / "path" / "to" / "test-00000-of-00001.parquet", task_rows())
-    put(place, "tasks.jsonl", json_lines(task_rows()))
+    write_parquet(place / "path" / "to" / "test-00000-of-00001.parquet", tasks)
+    put(place, "tasks.jsonl", json_lines(tasks))
     labels = ("A++", "A+", "A=B", "B+")
-    pairs = [(f"t{number}", label) for number, label in enumerate(labels, start=1)]
+    pairs = [(task["id"], label) for task, label in zip(tasks, labels, strict=False)]
     table(
         place / "pairs.csv",
         [{"session_id": task, "model_a": "m", "model_b": "n", "choice": label} for task, label in pairs],
@@ -121,8 +144,18 @@ def wildbench(place):
     )
 
 
+def cut_llmeval1(place):
+    """The cut repository's one table, of stars by GPT-4, in place of ours among the other files."""
+    llmeval1(place)
+    cut_clone("llmeval1", place / "path" / "to" / "LLMEval-1")
+
+
+def cut_llmeval2(place):
+    cut_clone("llmeval2", place / "path" / "to" / "LLMEval-2")
+
+
 def cut_clone(name, root):
-    shutil.copytree(shared_path(f"{name}/sample_repo"), root, copy_function=shutil.copyfile)
+    shutil.copytree(shared_path(f"{name}/sample_repo"), root, copy_function=shutil.copyfile, dirs_exist_ok=True)
     for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:
         folder.chmod(0o755)
     return root
@@ -147,3 +180,10 @@ WRITERS = {
     "longgenbench": longgenbench,
     "wildbench": wildbench,
 }
+
+CUT_WRITERS = {
+    "llmeval1": (cut_llmeval1, "ChatYuan-Large"),
+    "llmeval2": (cut_llmeval2, "AquilaChat-7b"),
+    "wildbench": (cut_wildbench, "gemma-2b-it"),
+}
+"""Pages whose commands are typed on a cut copy of the repository too, and a model that our own files lack."""

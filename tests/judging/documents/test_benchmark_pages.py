@@ -10,11 +10,11 @@ import pytest
 from django.conf import settings as project
 from django.core.management import CommandError, call_command
 
-from annotation.models import Study
+from annotation.models import Assignment, Study
 from generation.models import GenerationRun, Instruction
 from judging.models import JudgeRun
 from judging.published.registry import paper_tables, table_numbered
-from tests.judging.documents.files_of_pages import WRITERS, write_files
+from tests.judging.documents.files_of_pages import CUT_WRITERS, WRITERS, write_files
 
 FOLDER = project.BASE_DIR / "docs" / "benchmarks"
 
@@ -96,10 +96,23 @@ def test_every_page_of_a_benchmark_is_typed():
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("page", WRITERS)
 def test_the_commands_of_a_page_do_their_work(page, tmp_path, monkeypatch, settings):
+    type_page(page, WRITERS[page], tmp_path, monkeypatch, settings)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("page", CUT_WRITERS)
+def test_the_commands_of_a_page_do_their_work_on_the_cut_repository(page, tmp_path, monkeypatch, settings):
+    writer, model = CUT_WRITERS[page]
+    type_page(page, writer, tmp_path, monkeypatch, settings)
+    verdicts = Assignment.objects.verdicts().filter(task__response_a__model__name=model)
+    assert verdicts.filter(task__response_a__instruction__benchmark__slug=page).exists()
+
+
+def type_page(page, writer, tmp_path, monkeypatch, settings):
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     monkeypatch.chdir(tmp_path)
-    write_files(page, tmp_path)
+    write_files(writer, tmp_path)
     commands = commands_of(text_of(page))
     assert len(commands) > 5
     for model in {word for command in commands for word in re.findall(r"--model ([A-Z]+)(?= |$)", command)}:

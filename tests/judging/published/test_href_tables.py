@@ -82,6 +82,7 @@ def test_table_1_by_hand(loaded):
     assert "18 pairs" in human.reason
     # rouge says A always: right on the even tasks, wrong on the odd ones, whoever is left out.
     assert cells["Rouge", "closed_qa"].recomputed == pytest.approx(50)
+    assert (human.judges, cells["Rouge", "closed_qa"].judges) == ((), ("rouge",))
     assert cells["Rouge", "extraction"].status is Status.NOT_COMPUTABLE
     assert "8 general categories" in cells["Rouge", "extraction"].reason
     everything = cells["Human", "all"]

@@ -80,6 +80,11 @@ def test_stars_and_points_follow_by_hand(first):
     rank = found["GPT4.0", "rank, GPT-4"]
     assert (rank.status, rank.reason) == (Status.NOT_COMPUTABLE, "Ranks need scores of all 12 models.")
     assert found["GPT3.5", "score, GPT-4"].status == Status.NOT_COMPUTABLE
+    judge = Rater.objects.get(kind=Rater.Kind.JUDGE).name
+    rests_on = {
+        (place[1].endswith("GPT-4"), cell.judges) for place, cell in found.items() if cell.recomputed is not None
+    }
+    assert rests_on == {(True, (judge,)), (False, ())}
 
     # GPT-4 in pairs: wins against moss, both bad with NewBing; moss loses, ties and wins.
     pairs = cells("llmeval1", "7", workspace)

@@ -19,7 +19,7 @@ from tests.generation.importers.longgenbench_files import DIARY, make_clone
 from tests.judging.loading import loaded_benchmark
 
 pytestmark = pytest.mark.django_db
-TABLE_2, FIGURE_3 = TABLES
+TABLE_2, FIGURE_3, SECTION_3_5 = TABLES
 
 
 def judged(benchmark, model="Qwen2-7B-Instruct", judge="gpt-4o"):
@@ -55,6 +55,7 @@ def test_table_2_follows_from_the_authors_counts_but_for_three_misprints(shared_
         ("GPT-4o", "short_words"),
     ]
     assert by_status[Status.DIFFERS] == []
+    assert {cell.judges for cell in cells.values()} == {()}
     # The closed models have no long version: dashes.
     assert {(row, column.split("_")[0]) for row, column in by_status[Status.NOT_COMPUTABLE]} == {
         ("GPT-4o-mini", "long"),
@@ -68,6 +69,16 @@ def test_without_data_every_cell_says_what_to_load():
     assert len(cells) == 100
     assert {cell.status for cell in cells} == {Status.NOT_COMPUTABLE}
     assert "load_benchmark longgenbench" in cells[0].reason
+
+
+def test_the_correlations_with_ruler_are_printed_and_how_to_get_ones_own_is_said():
+    cells = cells_of(SECTION_3_5, make_workspace())
+    assert {place: cell.printed for place, cell in cells.items()} == {
+        ("RULER, 16K", "Pearson"): 0.51,
+        ("RULER, 32K", "Pearson"): 0.66,
+    }
+    assert {(cell.recomputed, cell.status) for cell in cells.values()} == {(None, Status.NOT_COMPUTABLE)}
+    assert "--tag short --scores FILE" in cells["RULER, 16K", "Pearson"].reason
 
 
 def test_outputs_judged_here_are_counted_by_hand(tmp_path):
@@ -97,6 +108,8 @@ def test_figure_3_has_ours_and_says_that_nothing_was_printed(tmp_path):
     # Of four parts, week 1 is in the first tenth, 2 in the third, 3 in the sixth and 4 in the eighth: week 1 and week 2
     # are fulfilled, both checks of week 3 are not, and week 4 is not there.
     values = [cells["Qwen2-7B", f"short_{place}/10"].recomputed for place in range(1, 11)]
+    rests_on = {(cell.recomputed is None, cell.judges) for cell in cells.values()}
+    assert rests_on == {(True, ()), (False, (judge.name,))}
     assert values == [100.0, None, 100.0, None, None, 0.0, None, 0.0, None, None]
     assert {cell.status for cell in cells.values()} == {Status.NOT_COMPUTABLE}
     assert {cell.printed for cell in cells.values()} == {None}

@@ -69,9 +69,14 @@ def test_table_2_by_hand(clone):
     sonnet = cells["Claude 3 Sonnet", "WB-Score"]
     assert (sonnet.printed, sonnet.status) == (55.5, Status.DIFFERS)
     assert sonnet.reason == "Only 4 of the paper's 1024 tasks are judged here."
-    assert cells["GPT-4-Turbo-0409", "WB-Reward against GPT-4-Turbo-0409"].status == Status.EQUAL
+    itself = cells["GPT-4-Turbo-0409", "WB-Reward against GPT-4-Turbo-0409"]
+    assert (itself.status, itself.judges) == (Status.EQUAL, ())
+    assert (
+        len(sonnet.judges) == 1
+        and cells["Claude 3 Haiku", "WB-Reward against GPT-4-Turbo-0409"].judges == sonnet.judges
+    )
     lacking = cells["Gemma-2B-it", "WB-Reward against Claude 3 Haiku"]
-    assert lacking.status == Status.NOT_COMPUTABLE
+    assert (lacking.status, lacking.judges) == (Status.NOT_COMPUTABLE, ())
     assert "pairwise files" in lacking.reason
     outside = cells["GPT-4o-0513", "Arena Elo (hard, English)"]
     assert (outside.printed, outside.status, outside.digits) == (1293, Status.NOT_COMPUTABLE, 0)

@@ -1,10 +1,14 @@
-"""Near-duplicates by words: what is found is what comparing every pair finds, and the earlier text stays."""
+"""Near-duplicates by words: what is found is what comparing every pair finds, and the earlier text stays.
+
+Short texts that say nearly the same are grouped by their content words.
+"""
 
 import random
 
 import pytest
+from hypothesis import given, strategies as st
 
-from generation.curation.rules.duplicates import near_duplicates, words_in
+from core.near_duplicates import content_words, groups_alike, near_duplicates, words_in
 
 
 def sequences(text, size):
@@ -100,3 +104,64 @@ def test_short_texts_are_one_sequence():
 def test_a_threshold_must_be_a_share(threshold):
     with pytest.raises(ValueError, match="threshold"):
         near_duplicates(["a"], threshold=threshold)
+
+
+def test_common_words_and_a_plural_do_not_count_as_content():
+    assert content_words("The response covers all the key points") == {"cover", "all", "key", "point"}
+    assert content_words("glass classes 3") == {"glass", "classe", "3"}
+    assert content_words("内容丰富") == {"内容", "容丰", "丰富"}
+    assert content_words("好") == {"好"}
+
+
+def test_texts_that_say_the_same_stand_together_and_the_rest_apart():
+    texts = [
+        ("Coverage", "Covers every key point of the question."),
+        ("Depth", "Gives details and examples."),
+        ("Completeness", "The key points of the question are all covered, every one."),
+        ("depth", "Goes below the surface."),
+        ("覆盖面", "回答涵盖问题的所有要点"),
+        ("全面", "回答涵盖了问题的所有要点"),
+    ]
+    assert groups_alike(texts) == [[0, 2], [1, 3], [4, 5]]
+
+
+def test_a_chain_of_small_differences_joins_nothing_that_differs():
+    texts = [("", "alpha beta gamma"), ("", "beta gamma delta"), ("", "gamma delta epsilon zeta")]
+    assert groups_alike(texts) == [[0, 1], [2]]
+
+
+def by_half_of_the_words(texts):
+    """The definition: Dice's coefficient 2 |A & B| / (|A| + |B|) of at least one half with every member of a group."""
+    names = [content_words(name) for name, _more in texts]
+    wholes = [content_words(f"{name} {more}") for name, more in texts]
+
+    def near(a, b):
+        size = len(wholes[a]) + len(wholes[b])
+        half = bool(size) and 2 * len(wholes[a] & wholes[b]) / size >= 0.5
+        return half or (bool(names[a]) and names[a] == names[b])
+
+    groups = []
+    for place in range(len(texts)):
+        home = next((group for group in groups if all(near(place, member) for member in group)), None)
+        if home is None:
+            groups.append([place])
+        else:
+            home.append(place)
+    return groups
+
+
+few_words = st.lists(
+    st.sampled_from(["key", "point", "depth", "tone", "detail", "the", "要点", "style", "fact"]), max_size=6
+).map(" ".join)
+
+
+@given(st.lists(st.tuples(few_words, few_words), max_size=14))
+def test_half_of_the_words_in_common_with_every_member_makes_a_group(texts):
+    groups = groups_alike(texts)
+    assert groups == by_half_of_the_words(texts)
+    assert sorted(place for group in groups for place in group) == list(range(len(texts)))
+
+
+def test_nothing_makes_no_group():
+    assert groups_alike([]) == []
+    assert groups_alike([("", "the"), ("", "")]) == [[0], [1]]

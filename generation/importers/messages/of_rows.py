@@ -1,0 +1,58 @@
+"""Why rows of tables of instructions, responses and answers cannot be loaded, and what to do about it. PURE."""
+
+from core.messages.message import Wording
+
+DIFFICULTIES = Wording("rows.difficulties", "write %(levels)s, or 1 to %(most)s")
+NO_INSTRUCTION = Wording("rows.no_instruction", "it names no instruction")
+FILL_COLUMN = Wording("rows.fill_column", "fill that column in")
+LONG_INSTRUCTION = Wording("rows.long_instruction", "the instruction's name is too long")
+TWO_WAYS = Wording("rows.two_ways", "it has both %(one)s and %(other)s")
+ONE_WAY = Wording("rows.one_way", "say in one way what is asked")
+NO_LAST_TURN = Wording("rows.no_last_turn", "its messages do not end with something that the user says")
+LEAVE_ANSWER = Wording("rows.leave_answer", "leave out the answer that is to be written")
+NO_WHOLE_NUMBER = Wording("rows.no_whole_number", "%(text)s is no %(what)s")
+NUMBER_OF_WORDS = Wording("rows.number_of_words", "number of words")
+NUMBER_OF_SAMPLE = Wording("rows.number_of_sample", "number of a sample")
+NUMBER_OF_TOKENS = Wording("rows.number_of_tokens", "number of tokens")
+WHOLE_OR_EMPTY = Wording("rows.whole_or_empty", "write a whole number or leave it empty")
+NO_LANGUAGE = Wording("rows.no_language", "%(text)s is no language")
+LANGUAGE_CODE = Wording("rows.language_code", "write its code, such as en or zh-hans")
+LONG_KEY = Wording("rows.long_key", "the %(name)s %(key)s... is too long")
+KEEP_ITS_NAME = Wording("rows.keep_its_name", "keep its name to %(most)s characters")
+LONG_TAG = Wording("rows.long_tag", "a tag is too long")
+KEEP_TAGS = Wording("rows.keep_tags", "keep tags to %(most)s characters")
+LONG_USER = Wording("rows.long_user", "the user's id is too long")
+NO_DIFFICULTY = Wording("rows.no_difficulty", "%(text)s is no difficulty")
+NO_TASK = Wording("rows.no_task", "it has data or requirements and no task")
+SAY_IN_TASK = Wording("rows.say_in_task", "say in the task what to do with them")
+MESSAGES_NOT_JSON = Wording("rows.messages_not_json", "its messages are not JSON")
+MESSAGES_AS_JSON = Wording("rows.messages_as_json", 'write them as [{"role": "user", "content": "..."}, ...]')
+BAD_MESSAGE = Wording(
+    "rows.bad_message", "message %(number)s is none with a role of %(roles)s and a text as its content"
+)
+MESSAGES_LIKE = Wording("rows.messages_like", 'write messages as [{"role": "user", "content": "..."}, ...]')
+INSTRUCTION_TWICE = Wording("rows.instruction_twice", "instruction %(name)s stands in an earlier row too")
+NOTHING_ASKED = Wording("rows.nothing_asked", "nothing is asked in %(name)s")
+GIVE_PROMPT = Wording("rows.give_prompt", "give it a prompt, its messages or a task")
+LIST_AND_SAMPLE = Wording(
+    "rows.list_and_sample", "%(column)s is a list of %(n)s and the row has the number of one sample"
+)
+KEEP_ONE_SAMPLE = Wording("rows.keep_one_sample", "keep one")
+NO_MODEL = Wording("rows.no_model", "it names no model")
+LONG_MODEL = Wording("rows.long_model", "the model's name is too long")
+NO_SECONDS = Wording("rows.no_seconds", "%(text)s is no number of seconds")
+NUMBER_OR_EMPTY = Wording("rows.number_or_empty", "write a number or leave it empty")
+ANSWERED_TWICE = Wording("rows.answered_twice", "%(model)s has answered %(name)s in an earlier row")
+KEEP_OR_NUMBER = Wording(
+    "rows.keep_or_number", "keep one of them, or name the column that numbers the samples with --column sample=COLUMN"
+)
+SAY_SIDE = Wording("rows.say_side", "say A or B, or the model's name, or what it means with --map-first %(value)s=A")
+COLUMN_IS = Wording("rows.column_is", "%(column)s is %(value)s")
+FROM_0_UP = Wording("rows.from_0_up", "give a number from 0 up, or leave it empty")
+WHOLE_NUMBER = Wording("rows.whole_number", "give a whole number, or leave it empty")
+YES_OR_NO = Wording("rows.yes_or_no", "say yes or no, or leave it empty")
+SAME_SIDES = Wording("rows.same_sides", "both sides are %(model)s")
+TWO_MODELS = Wording("rows.two_models", "a pair needs two different models")
+COLUMN_EMPTY = Wording("rows.column_empty", "%(column)s is empty")
+NEEDS_VALUE = Wording("rows.needs_value", "every row needs its %(name)s")
+NAME_JUDGE = Wording("rows.name_judge", "name the judge there, or the rater's column")
