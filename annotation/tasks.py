@@ -3,6 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
+from annotation.bonuses import sending
 from annotation.masking.scan import scan_study
 from annotation.models import Study
 from annotation.monitoring.stored_progress import keep_spreads
@@ -48,8 +49,9 @@ def send_mails() -> None:
 
 @shared_task(name="annotation.sweep_prolific")  # type: ignore[untyped-decorator]
 def sweep_prolific() -> None:
-    """Free the slots of submissions that were returned or timed out at Prolific."""
+    """Free the slots of submissions that were returned or timed out at Prolific, and look after lists of bonuses."""
     prolific_studies.sweep(timezone.now)
+    sending.sweep(timezone.now)
 
 
 @shared_task(name="annotation.load_table")  # type: ignore[untyped-decorator]

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from annotation.recruitment import other_browsers
+from annotation.web.bonuses import pages as bonuses
 from annotation.web.monitoring import (
     attention,
     closing,
@@ -96,6 +97,7 @@ urlpatterns = [
     path("<study:slug>/payment/", payment.payment, name="payment"),
     path("<study:slug>/payment/<int:cohort_id>/", payment.change_cohort_pay, name="change_pay"),
     path("<study:slug>/payment/<int:cohort_id>/approvals.csv", payment.approvals, name="approvals"),
+    path("<study:slug>/payment/bonuses.csv", bonuses.bonus_payments, name="bonus_payments"),
     path("<study:slug>/attention/", attention.attention, name="attention"),
     path("<study:slug>/attention/<int:flag_id>/", attention.settle_flag, name="settle_flag"),
     path("<study:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
@@ -113,6 +115,8 @@ urlpatterns = [
     path("<study:slug>/cohorts/<int:cohort_id>/values/", platform_values.platform_values, name="platform_values"),
     path("<study:slug>/cohorts/<int:cohort_id>/mail/", mail_invitations.mail_invitations, name="mail_invitations"),
     path("<study:slug>/cohorts/<int:cohort_id>/prolific/", prolific.prolific_study, name="prolific_study"),
+    path("<study:slug>/cohorts/<int:cohort_id>/bonuses/", bonuses.bonuses, name="bonuses"),
+    path("<study:slug>/cohorts/<int:cohort_id>/bonuses/<str:public_id>/", bonuses.bonus_batch, name="bonus_batch"),
     path("<study:slug>/minimum/", cohorts.change_minimum, name="change_minimum"),
     path("<study:slug>/browsers/<int:request_id>/", cohorts.answer_browser, name="answer_browser"),
     path("<study:slug>/raters/<str:rater_id>/stand/", cohorts.change_rater, name="change_rater"),

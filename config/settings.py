@@ -39,6 +39,8 @@ PROLIFIC_TOKEN = environment.text("PLUMBLINE_PROLIFIC_TOKEN")
 PROLIFIC_API = environment.url(
     "PLUMBLINE_PROLIFIC_API", schemes=("https", "http") if LOCAL else ("https",), default="https://api.prolific.com"
 ).rstrip("/")
+# The most that leads may send as bonuses in one study, in whole units of its currency; 0 turns bonuses off.
+BONUS_CAP = environment.integer("PLUMBLINE_BONUS_CAP", default=0)
 # Invitations by e-mail that the leads of a workspace may send in a day, and that this server sends in a minute.
 MAILS_A_DAY = environment.integer("PLUMBLINE_MAILS_A_DAY", default=500)
 MAILS_A_MINUTE = environment.integer("PLUMBLINE_MAILS_A_MINUTE", default=30, minimum=1)

@@ -14,10 +14,16 @@ TOKEN = "a token of the operator"
 
 
 class FakeProlific:
-    """What the account holds; `requests` are the requests that came, `failing` a status that every answer has."""
+    """What the account holds; `requests` are the requests that came, `failing` a status that every answer has.
+
+    Bonuses are paid as the real service says it pays them: as often as it is asked to. `paid` are the bonuses that went
+    out, (submission, minor units) each. `faults` leads from a part of a path to what goes wrong with such requests.
+    """
 
     def __init__(self):
         self.studies, self.submissions, self.requests, self.failing = {}, {}, [], 0
+        self.payments, self.paid, self.faults = {}, [], {}
+        self.lock, self.released = threading.Lock(), threading.Event()
         self.answer_with = None
         self.address = ""
 
@@ -27,7 +33,37 @@ class FakeProlific:
         self.submissions[submission] = row | {"study_code": "DONE"}
         return submission
 
+    def break_at(self, part, what, *, carried_out):
+        """Let requests go wrong: `what` is a status, "drop" (the connection ends) or "silent" (no answer comes)."""
+        self.faults[part] = (what, carried_out)
+
+    def set_up_bonuses(self, body):
+        lines = [line.split(",") for line in body["csv_bonuses"].splitlines() if line]
+        if any(self.submissions.get(name, {}).get("study") != body["study_id"] for name, _amount in lines):
+            return 400, {"error": {"detail": "not in the study"}}
+        bonuses = [(name, round(100 * float(amount))) for name, amount in lines]
+        payment, amount = f"8f14e45f-ceea-4d3a-9f2b-{len(self.payments):012}", sum(minor for _name, minor in bonuses)
+        self.payments[payment] = bonuses
+        said = {"id": payment, "study": body["study_id"], "amount": amount, "fees": amount / 3, "vat": 0}
+        return 201, said | {"total_amount": round(amount + amount / 3, 2)}
+
+    def pay(self, payment):
+        if payment not in self.payments:
+            return 404, {}
+        with self.lock:
+            self.paid += self.payments[payment]
+        return 202, f"Bulk bonus payment with ID {payment} is being processed asynchronously."
+
     def respond(self, method, path, query, body):
+        if method == "POST" and path == "/api/v1/submissions/bonus-payments/":
+            return self.set_up_bonuses(body)
+        if method == "POST" and (found := re.fullmatch(r"/api/v1/bulk-bonus-payments/([\w-]+)/pay/", path)):
+            return self.pay(found[1])
+        if method == "GET" and (found := re.fullmatch(r"/api/v1/submissions/(\w+)/", path)):
+            if found[1] not in self.submissions:
+                return 404, {}
+            shown = [float(minor) for name, minor in self.paid if name == found[1]]
+            return 200, self.submissions[found[1]] | {"bonus_payments": shown}
         if method == "POST" and path == "/api/v1/studies/":
             name = f"study{len(self.studies) + 1}"
             self.studies[name] = body | {"id": name, "status": "UNPUBLISHED"}
@@ -64,12 +100,21 @@ def fake_prolific():
             body = json.loads(self.rfile.read(length)) if length else {}
             parts = urlsplit(self.path)
             fake.requests.append((method, parts.path, body))
+            what, carried_out = next((one for part, one in fake.faults.items() if part in parts.path), (None, True))
             if self.headers.get("Authorization") != f"Token {TOKEN}":
                 status, said = 401, {}
             elif fake.failing:
                 status, said = fake.failing, {}
+            elif not carried_out:
+                status, said = 500, {}
             else:
                 status, said = fake.respond(method, parts.path, parse_qs(parts.query), body)
+            if what in ("drop", "silent"):
+                if what == "silent":
+                    fake.released.wait(20)
+                self.close_connection = True
+                return
+            status = what or status
             text = fake.answer_with if fake.answer_with is not None else json.dumps(said).encode()
             self.send_response(status)
             if 300 <= status < 400:
@@ -86,5 +131,6 @@ def fake_prolific():
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield fake
+        fake.released.set()
         server.shutdown()
         thread.join()

@@ -15,6 +15,7 @@ from accounts.sign_in.limit import TooManyAttempts, begin_attempt, counted_for_c
 from accounts.sign_in.record import SIGNED_IN, record, record_failure
 
 TOO_MANY = "too_many"
+FRESH_SECONDS = 600
 
 
 def is_own_password(request: HttpRequest, user: User, password: str) -> bool:
@@ -27,6 +28,19 @@ def is_own_password(request: HttpRequest, user: User, password: str) -> bool:
     else:
         record_failure(user.username, "password check failed")
     return correct
+
+
+def why_not_confirmed(request: HttpRequest, user: User, password: str) -> str:
+    """Return why it is not known that the user is at the keyboard, '' where it is: by the password or, for an account
+    without one (OpenID Connect), by a sign-in within the last FRESH_SECONDS. Raises HashingBusy."""
+    if not user.has_usable_password():
+        signed_in = user.last_login
+        fresh = signed_in is not None and (timezone.now() - signed_in).total_seconds() < FRESH_SECONDS
+        return "" if fresh else _("Sign in again and repeat this within ten minutes.")
+    try:
+        return "" if is_own_password(request, user, password) else _("This is not your password.")
+    except TooManyAttempts:
+        return " ".join(too_many().messages)
 
 
 def too_many() -> ValidationError:

@@ -11,6 +11,7 @@ from annotation.models.authoring import (
     QuestionDraft,
     QuestionReview,
 )
+from annotation.models.bonuses import AGAINST_CAP, COUNTED, BonusBatch, BonusCap, BonusPayment
 from annotation.models.counters import InstructionCounter, RaterCounter, StudyChange, StudyCounter, WorkChange
 from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
 from annotation.models.joining import (
@@ -27,11 +28,16 @@ from annotation.models.studies import DeskTally, Study, Task
 from annotation.models.uploads import SavedMapping
 
 __all__ = [
+    "AGAINST_CAP",
+    "COUNTED",
     "GIVEN",
     "Assignment",
     "AssignmentQuerySet",
     "Ballot",
     "BallotReceipt",
+    "BonusBatch",
+    "BonusCap",
+    "BonusPayment",
     "BrowserRequest",
     "CheckOutcome",
     "Checklist",

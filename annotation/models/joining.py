@@ -14,7 +14,8 @@ class Participant(models.Model):
 
     `mark` is a keyed hash of the platform's participant id, `submission` one of the platform's submission id, `browser`
     one of the secret kept by the browser that began. `cohort` is the cohort of the current submission, which does not
-    show answers given before it began.
+    show answers given before it began. `submission_state` is the state of the submission at Prolific ("APPROVED"), as it
+    was read last; '' where it was never read.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="participants")
@@ -22,6 +23,7 @@ class Participant(models.Model):
     cohort = models.ForeignKey(Cohort, models.SET_NULL, null=True, blank=True, related_name="participants")
     mark = models.CharField(max_length=64)
     submission = models.CharField(max_length=64, blank=True, db_index=True)
+    submission_state = models.CharField(max_length=30, blank=True, default="", db_default="")
     browser = models.CharField(max_length=64, blank=True)
     began_at = models.DateTimeField(null=True, blank=True)
     code = models.CharField(max_length=64, blank=True)

@@ -6,7 +6,7 @@ the active time that was measured or, where the rater corrected it, the latest c
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
@@ -18,7 +18,19 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _, ngettext
 
 from accounts.models import Event, User
-from annotation.models import GIVEN, Assignment, CheckOutcome, Cohort, Rater, Standing, Study, TimeCorrection
+from annotation.models import (
+    COUNTED,
+    GIVEN,
+    Assignment,
+    BonusBatch,
+    BonusPayment,
+    CheckOutcome,
+    Cohort,
+    Rater,
+    Standing,
+    Study,
+    TimeCorrection,
+)
 from annotation.monitoring.checks import fails_checks
 from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.recruitment.minimum import MinimumPart, minimum_of, shortfalls
@@ -56,8 +68,20 @@ class Pay:
 
 
 @dataclass(frozen=True)
+class BonusesSent:
+    """Bonuses sent in one currency, '' where Prolific did not say which. Of `in_doubt` nobody knows whether it was sent."""
+
+    currency: str
+    amount: Decimal
+    in_doubt: Decimal
+
+
+@dataclass(frozen=True)
 class RaterPayment:
-    """One rater's work and pay. `aside` counts the answers among `answers` that are not in results."""
+    """One rater's work and pay. `aside` counts the answers among `answers` that are not in results.
+
+    `platform_state` is the state of the rater's submission at Prolific when it was read last, '' where it never was.
+    """
 
     rater: Rater
     pay: Pay
@@ -71,6 +95,8 @@ class RaterPayment:
     failed: int
     decision: Decision
     reason: str
+    platform_state: str = ""
+    bonuses: tuple[BonusesSent, ...] = ()
 
     @property
     def minutes(self) -> float:
@@ -123,6 +149,18 @@ class CohortPayment:
     def owed_aside(self) -> Decimal | None:
         return self._sum(one.owed_aside for one in self.raters)
 
+    @property
+    def bonuses(self) -> list[BonusesSent]:
+        """The bonuses of all its raters, one entry for each currency."""
+        found: dict[str, BonusesSent] = {}
+        for rater in self.raters:
+            for one in rater.bonuses:
+                before = found.get(one.currency, BonusesSent(one.currency, Decimal(0), Decimal(0)))
+                found[one.currency] = BonusesSent(
+                    one.currency, before.amount + one.amount, before.in_doubt + one.in_doubt
+                )
+        return list(found.values())
+
     def _sum(self, amounts: Iterable[Decimal | None]) -> Decimal | None:
         return None if self.pay.amount is None else sum((one for one in amounts if one is not None), Decimal(0))
 
@@ -155,18 +193,21 @@ def change_pay(cohort: Cohort, *, amount: Decimal | None, per: str, currency: st
 
 
 def payments_of(study: Study, cohort: Cohort | None = None) -> list[CohortPayment]:
-    """The payments of the study's cohorts, or of one cohort; raters by name. Five queries for any number of raters."""
+    """The payments of the study's cohorts, or of one cohort; raters by name. Six queries for any number of raters."""
     raters = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON)
     if cohort is not None:
         raters = raters.filter(cohort=cohort)
-    work, checks = _work(study), _checks(study)
-    cohorts: list[Cohort] = [cohort] if cohort is not None else list(study.cohorts.all())
+    work, checks, bonuses = _work(study), _checks(study), _bonuses(study)
+    cohorts: list[Cohort] = [cohort] if cohort is not None else list(study.cohorts.select_related("prolific_study"))
     found: dict[int | None, CohortPayment] = {one.pk: CohortPayment(one, pay_of(study, one)) for one in cohorts}
-    for rater in sorted(raters.select_related("standing", "identity"), key=lambda one: (one.name, one.pk)):
+    for rater in sorted(
+        raters.select_related("standing", "identity", "participant"), key=lambda one: (one.name, one.pk)
+    ):
         if rater.cohort_id not in found:
             found[rater.cohort_id] = CohortPayment(None, pay_of(study, None))
         group = found[rater.cohort_id]
-        group.raters.append(_payment(study, rater, group.pay, work.get(rater.pk, {}), checks.get(rater.pk, (0, 0))))
+        paid = _payment(study, rater, group.pay, work.get(rater.pk, {}), checks.get(rater.pk, (0, 0)))
+        group.raters.append(replace(paid, bonuses=tuple(bonuses.get(rater.pk, ()))))
     return list(found.values())
 
 
@@ -207,10 +248,25 @@ def _checks(study: Study) -> dict[int, tuple[int, int]]:
     return {rater: (checks, failed) for rater, checks, failed in counted}
 
 
+def _bonuses(study: Study) -> dict[int, list[BonusesSent]]:
+    """What each rater was sent or may have been sent, by currency."""
+    uncertain = Q(batch__state__in=[BonusBatch.State.PAYING, BonusBatch.State.UNCERTAIN])
+    rows = BonusPayment.objects.filter(batch__study=study, batch__state__in=COUNTED).order_by("batch__currency")
+    summed = rows.values_list("rater_id", "batch__currency").annotate(
+        sent=Sum("minor"), in_doubt=Coalesce(Sum("minor", filter=uncertain), 0)
+    )
+    found: dict[int, list[BonusesSent]] = {}
+    for rater, currency, total, in_doubt in summed:
+        sent = BonusesSent(currency, Decimal(total).scaleb(-2), Decimal(in_doubt).scaleb(-2))
+        found.setdefault(rater, []).append(sent)
+    return found
+
+
 def _payment(study: Study, rater: Rater, pay: Pay, work: Mapping[str, Any], checks: tuple[int, int]) -> RaterPayment:
     answers, skipped = work.get("answers", 0), work.get("skipped", 0)
     seconds, aside = work.get("seconds", 0.0), work.get("aside", 0)
     decision, reason = _suggested(study, rater, answers, skipped, seconds, aside, checks)
+    participant = getattr(rater, "participant", None)
     return RaterPayment(
         rater=rater,
         pay=pay,
@@ -224,6 +280,7 @@ def _payment(study: Study, rater: Rater, pay: Pay, work: Mapping[str, Any], chec
         failed=checks[1],
         decision=decision,
         reason=reason,
+        platform_state=participant.submission_state if participant is not None else "",
     )
 
 

@@ -1,7 +1,7 @@
 """Erase who somebody is: account, identity, platform ids and free texts. Their answers stay, under a pseudonym.
 
 What is kept about an erased person: the scores and their times, the pseudonym, and of a crowd participant a keyed hash
-of the platform's id, so that who returns is neither a second rater nor paid twice.
+of the platform's id, so that who returns is neither a second rater nor paid twice, and the bonuses that were sent.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, Invitation, Membership, User
 from annotation.models import (
     Assignment,
+    BonusPayment,
     BrowserRequest,
     Draft,
     Flag,
@@ -125,6 +126,7 @@ def _erase_rater(rater: Rater) -> Counter[str]:
         counts["mail_addresses"] = mailed.update(address="", reason="")
         Participant.objects.filter(rater=rater).update(submission="", browser="", code="", code_until=None)
         BrowserRequest.objects.filter(participant__rater=rater).delete()
+        BonusPayment.objects.filter(rater=rater).update(submission="")
         if rater.study is not None:
             release_rater(rater.study, rater.pk, by=None)
         name = rater.pseudonym or f"erased {rater.public_id[:8]}"

@@ -4,12 +4,14 @@ It says nothing that a rater must not learn: not which model wrote a text, nor w
 """
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import Prefetch
 
 from accounts.models import Event, User
 from annotation.models import (
+    COUNTED,
     Assignment,
     BallotReceipt,
     Draft,
@@ -104,6 +106,16 @@ def _participation(rater: Rater) -> dict[str, Any]:
         "joined_at": rater.created_at,
         "identity": {name: getattr(identity, name) for name in ("key", "name", "particulars")} if identity else None,
         "invited_by_mail": MailedInvitation.objects.filter(rater=rater).values("address", *MAILED).first(),
+        "bonuses": [
+            {
+                "amount": str(Decimal(one.minor).scaleb(-2)),
+                "currency": one.batch.currency,
+                "for": one.batch.purpose,
+                "state": one.batch.state,
+                "at": one.batch.confirmed_at,
+            }
+            for one in rater.bonus_payments.filter(batch__state__in=COUNTED).select_related("batch")
+        ],
         "participation_began_at": participant.began_at if participant else None,
         "standing": {name: getattr(standing, name) for name in STANDING} if standing else None,
         "answers": [_answer(assignment) for assignment in rows],

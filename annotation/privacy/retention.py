@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from accounts.models import Event
 from annotation.models import (
     Assignment,
+    BonusPayment,
     BrowserRequest,
     Draft,
     Flag,
@@ -101,6 +102,7 @@ def _forget(rows: QuerySet[Any]) -> None:
     raters = list(rows.values_list("rater", flat=True))
     BrowserRequest.objects.filter(participant__rater__in=raters).delete()
     Participant.objects.filter(rater__in=raters).update(submission="", code="", code_until=None)
+    BonusPayment.objects.filter(rater__in=raters).update(submission="")
     rows.delete()
 
 

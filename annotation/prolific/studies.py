@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -28,6 +28,7 @@ from core.clock import Clock
 
 logger = logging.getLogger(__name__)
 AWAITING = "AWAITING REVIEW"
+APPROVED = "APPROVED"
 LEFT = ("RETURNED", "TIMED-OUT")
 CATEGORIES = ("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
               "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER")  # fmt: skip
@@ -113,6 +114,18 @@ def free_left(attached: ProlificStudy, submissions: Collection[Submission]) -> i
     return freed
 
 
+def keep_states(attached: ProlificStudy, submissions: Collection[Submission]) -> None:
+    """Store the state of each participant's current submission, for the page of hours and pay."""
+    study = attached.cohort.study
+    by_state: dict[str, list[str]] = {}
+    for one in submissions:
+        by_state.setdefault(one.status[:30], []).append(keyed_hash(study, "submission", one.id))
+    for state, marks in by_state.items():
+        for start in range(0, len(marks), 500):
+            mine = Participant.objects.filter(study=study, submission__in=marks[start : start + 500])
+            mine.exclude(submission_state=state).update(submission_state=state)
+
+
 def sweep(clock: Clock) -> int:
     """Free what left submissions hold, in every attached study; return how many slots that were."""
     if not is_prolific_set_up():
@@ -120,7 +133,9 @@ def sweep(clock: Clock) -> int:
     freed = 0
     for attached in ProlificStudy.objects.select_related("cohort__study__workspace").order_by("pk"):
         try:
-            freed += free_left(attached, submissions_of(attached.external_id))
+            submissions = submissions_of(attached.external_id)
+            keep_states(attached, submissions)
+            freed += free_left(attached, submissions)
             problem = ""
         except ProlificError as error:
             logger.warning("Prolific: %s", error)
@@ -141,8 +156,9 @@ def review(
         raise ProlificError(
             _("Choose a reason, and write at least %(n)s characters to the participant.") % {"n": SHORTEST_MESSAGE}
         )
-    waiting = {one.id for one in submissions_of(attached.external_id) if one.status == AWAITING}
-    done, refused = 0, []
+    known = {one.id: one for one in submissions_of(attached.external_id)}
+    waiting = {one.id for one in known.values() if one.status == AWAITING}
+    done, refused = [], []
     for submission in sorted(waiting & set(chosen)):
         try:
             if action == "approve":
@@ -152,9 +168,11 @@ def review(
         except ProlificError as error:
             refused.append(f"{submission}: {error}")
         else:
-            done += 1
-    _log(attached.cohort, by, f"{action}_submissions", {"count": done, "refused": len(refused)})
-    return Reviewed(done, len(set(chosen) - waiting), refused)
+            done.append(submission)
+    state = APPROVED if action == "approve" else "REJECTED"
+    keep_states(attached, [replace(known[submission], status=state) for submission in done])
+    _log(attached.cohort, by, f"{action}_submissions", {"count": len(done), "refused": len(refused)})
+    return Reviewed(len(done), len(set(chosen) - waiting), refused)
 
 
 def _log(cohort: Cohort, by: User, verb: str, after: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from accounts.members import changes
 from accounts.models import Event, Membership, User
 from annotation.assignment.rater_progress import Progress
 from annotation.assignment.rater_status import ensure_standing, standing_of
-from annotation.models import Cohort, MailedInvitation, Rater, RaterIdentity, Standing, Study
+from annotation.models import BonusPayment, Cohort, MailedInvitation, Rater, RaterIdentity, Standing, Study
 from annotation.policies.policies import Minimum, Policies
 from annotation.recruitment.join_limits import JOINS_AN_HOUR
 from annotation.recruitment.minimum import lacks_tasks, minimum_of, part_of, shortfalls
@@ -341,6 +341,7 @@ def erase_identity(rater: Rater, *, by: User | None) -> bool:
         erased, _rows = RaterIdentity.objects.filter(rater=rater).delete()
         mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="")
         erased += mailed.update(address="", reason="")
+        BonusPayment.objects.filter(rater=rater).update(submission="")
         linked = Rater.objects.filter(pk=rater.pk, user__isnull=False).update(user=None)
         renamed = Rater.objects.filter(pk=rater.pk).exclude(pseudonym="").update(label=rater.pseudonym)
         if erased or linked:

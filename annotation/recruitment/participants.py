@@ -148,8 +148,8 @@ def go_on(participant: Participant, crowd: CrowdId, cohort: Cohort, proof: Proof
     with transaction.atomic():
         if renewed:
             participant.submission = keyed_hash(participant.study, "submission", crowd.submission)
-            participant.began_at, participant.cohort = clock(), cohort
-            participant.save(update_fields=["submission", "began_at", "cohort"])
+            participant.began_at, participant.cohort, participant.submission_state = clock(), cohort, ""
+            participant.save(update_fields=["submission", "submission_state", "began_at", "cohort"])
             RaterIdentity.objects.filter(rater=rater).update(particulars=crowd.particulars)
         if proof is not Proof.BROWSER or renewed:
             _log(rater, None, "go_on", {"by": str(proof), "new_submission": renewed})

@@ -15,7 +15,7 @@ from accounts.models import Membership, User
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.authoring.questions import start_review
-from annotation.models import Assignment, Checklist, Cohort, Guideline, Rater, Rubric, Study
+from annotation.models import Assignment, BonusBatch, BonusPayment, Checklist, Cohort, Guideline, Rater, Rubric, Study
 from annotation.recruitment.cohorts import make_cohort
 from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
@@ -107,6 +107,7 @@ NOT_PAGES = {
     FILE: {
         "annotation:account_data",
         "annotation:approvals",
+        "annotation:bonus_payments",
         "annotation:table_bad_rows",
         "annotation:rater_data",
         "calibration:download_fit",
@@ -171,6 +172,7 @@ INVITED: dict[str, str] = {}
 """The secret of an invitation that nobody has accepted, which only its making tells."""
 OF_PAIRS = {"annotation:preview_differences"}
 PUBLIC = {
+    "annotation:bonus_batch": lambda: _a_list_of_bonuses(),
     "generation:instruction": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
     "library:drafted_checklist": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
     "generation:response": lambda: Response.objects.filter(instruction__benchmark__slug=BENCHMARK).first().public_id,
@@ -210,6 +212,8 @@ SLUGS = {
     "annotation:setup": "draft",
     "annotation:write_rubric": "draft",
     "annotation:approvals": PRACTICE,
+    "annotation:bonuses": PRACTICE,
+    "annotation:bonus_batch": PRACTICE,
     "annotation:platform_values": PRACTICE,
     "annotation:mail_invitations": PRACTICE,
     "annotation:prolific_study": PRACTICE,
@@ -238,6 +242,31 @@ def _an_upload():
         upload.save()
         known = [upload]
     return known[0].public_id
+
+
+def _a_list_of_bonuses():
+    """A list that waits for the lead's confirmation."""
+    cohort = Cohort.objects.get(kind="crowd")
+    held = {"external_study": "s1", "basis": "given", "key": "given:round 1", "currency": "GBP", "total_minor": 150}
+    now = timezone.now()
+    batch, new = BonusBatch.objects.get_or_create(
+        cohort=cohort,
+        purpose="Round 1",
+        defaults=held
+        | {
+            "study": cohort.study,
+            "state": "prepared",
+            "external_id": "bulk1",
+            "charged": 200,
+            "made_at": now,
+            "made_by": User.objects.get(username="lead"),
+            "changed_at": now,
+        },
+    )
+    if new:
+        rater = Rater.objects.filter(study=cohort.study).first()
+        BonusPayment.objects.create(batch=batch, rater=rater, submission="66a1f0c2", minor=150, already_minor=0)
+    return batch.public_id
 
 
 def _a_made_file():

@@ -42,6 +42,9 @@ COLUMNS = (
     "currency",
     "sum",
     "sum_not_counted",
+    "state_at_prolific",
+    "bonuses_sent",
+    "bonuses_uncertain",
 )
 
 
@@ -91,6 +94,7 @@ def payment(request: HttpRequest, slug: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         return render(request, "annotation/payment.html#cohort_sums", context)
     context["groups"] = _with_forms(found)
+    context["has_bonuses"] = any(one.bonuses for one in found)
     return render(request, "annotation/payment.html", context)
 
 
@@ -161,4 +165,7 @@ def _row(one: RaterPayment) -> list[object]:
         one.pay.currency,
         one.owed,
         one.owed_aside,
+        one.platform_state,
+        sum((sent.amount for sent in one.bonuses), Decimal("0.00")),
+        sum((sent.in_doubt for sent in one.bonuses), Decimal("0.00")),
     ]

@@ -6,10 +6,20 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
 from accounts.models import Event
 from annotation.authoring.questions import current_questions, review, start_review
-from annotation.models import Assignment, LateChange, QuestionReview, Score, TimeCorrection
+from annotation.models import (
+    Assignment,
+    BonusBatch,
+    BonusPayment,
+    Cohort,
+    LateChange,
+    QuestionReview,
+    Score,
+    TimeCorrection,
+)
 from core.db.append_only import DOOR, removing
 from generation.models import Endpoint, EndpointGrant
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
@@ -22,6 +32,8 @@ RECORDS = {
     "accounts_event",
     "annotation_ballot",
     "annotation_ballotreceipt",
+    "annotation_bonusbatch",
+    "annotation_bonuspayment",
     "annotation_latechange",
     "annotation_proposedcriterion",
     "annotation_questiondraft",
@@ -42,6 +54,11 @@ def record():
     answer = make_answer(task, make_rater(study), {"item0": 1, "overall": 5})
     LateChange.objects.create(assignment=answer, cause="closed", answers={})
     TimeCorrection.objects.create(assignment=answer, seconds=5, reason="phone")
+    cohort = Cohort.objects.create(study=study, name="panel", kind="crowd")
+    batch = BonusBatch.objects.create(
+        study=study, cohort=cohort, total_minor=5, made_at=timezone.now(), changed_at=timezone.now()
+    )
+    BonusPayment.objects.create(batch=batch, rater=answer.rater, minor=5, already_minor=0)
     Event.objects.create(workspace=workspace, verb="opened", object_type="study", object_id=study.public_id)
     endpoint = Endpoint.objects.create(workspace=workspace, name="here")
     EndpointGrant.objects.create(endpoint=endpoint, workspace=workspace, made_by="operator", command="allow_endpoint")
@@ -97,6 +114,8 @@ def test_a_record_can_be_neither_deleted_nor_emptied_but_through_the_door(record
     with removing(an_event()):
         if table == "annotation_questiondraft":  # its reviews cannot do without it
             QuestionReview.objects.all()._raw_delete(using="default")
+        if table == "annotation_bonusbatch":  # nor can its payments
+            BonusPayment.objects.all()._raw_delete(using="default")
         rows.all()._raw_delete(using="default")
     assert rows.count() == (1 if table == "accounts_event" else 0)
 
