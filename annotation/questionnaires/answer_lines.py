@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.models import QuestionnaireAnswer, Study
 from annotation.questionnaires.asking import questions_of
-from annotation.questionnaires.questions import CHOICE, CHOICES, FREE_TEXT, NUMBER, SCALE, Question, plain_number
+from annotation.questionnaires.questions import CHOICE, CHOICES, FREE_TEXT, NUMBER, SCALE, AskedQuestion, plain_number
 from core.messages.localized import localized
 
 LINE_COLUMNS = ("rater", "cohort", "moment", "version", "question", "wording", "kind", "value", "answer", "answered_at")
@@ -48,7 +48,7 @@ class QuestionResult:
 
     moment: str
     versions: tuple[int, ...]
-    question: Question
+    question: AskedQuestion
     asked: int
     answered: int
     counts: tuple[tuple[str, int], ...] = ()
@@ -65,7 +65,7 @@ def _given(study: Study) -> Iterator[QuestionnaireAnswer]:
 
 def answer_lines(study: Study, *, texts: bool = True) -> Iterator[AnswerLine]:
     """Yield the lines rater by rater; without `texts`, what raters wrote in own words is left out."""
-    read: dict[int, tuple[Question, ...]] = {}
+    read: dict[int, tuple[AskedQuestion, ...]] = {}
     for one in _given(study):
         version = one.questionnaire
         for question in read.setdefault(version.pk, questions_of(version)):
@@ -86,7 +86,7 @@ def answer_lines(study: Study, *, texts: bool = True) -> Iterator[AnswerLine]:
                 )
 
 
-def _in_words(question: Question, answer: Any, language: str) -> list[tuple[str, str]]:
+def _in_words(question: AskedQuestion, answer: Any, language: str) -> list[tuple[str, str]]:
     """(value, answer) of each line of an answer."""
     if question.kind in (CHOICE, CHOICES):
         names = {option.key: localized(option.texts, language) for option in question.options}
@@ -98,9 +98,9 @@ def _in_words(question: Question, answer: Any, language: str) -> list[tuple[str,
 
 def results_of(study: Study) -> list[QuestionResult]:
     """The answers by question, those before the work first, each in the order in which it was asked."""
-    groups: dict[str, tuple[Question, set[int], list[tuple[str, Any]]]] = {}
+    groups: dict[str, tuple[AskedQuestion, set[int], list[tuple[str, Any]]]] = {}
     moments: dict[str, str] = {}
-    read: dict[int, tuple[Question, ...]] = {}
+    read: dict[int, tuple[AskedQuestion, ...]] = {}
     for one in _given(study):
         for question in read.setdefault(one.questionnaire_id, questions_of(one.questionnaire)):
             name = f"{one.moment}:{_identity(question)}"
@@ -111,12 +111,12 @@ def results_of(study: Study) -> list[QuestionResult]:
     return [_result(moments[name], *group) for name, group in groups.items()]
 
 
-def _identity(question: Question) -> str:
+def _identity(question: AskedQuestion) -> str:
     """What must be equal for answers to be counted together: all but whether an answer was required."""
     return repr(sorted((name, repr(value)) for name, value in question.as_json().items() if name != "required"))
 
 
-def _result(moment: str, question: Question, versions: set[int], given: list[tuple[str, Any]]) -> QuestionResult:
+def _result(moment: str, question: AskedQuestion, versions: set[int], given: list[tuple[str, Any]]) -> QuestionResult:
     answers = [(rater, answer) for rater, answer in given if answer is not None]
     shared: dict[str, Any] = {
         "moment": moment,

@@ -15,7 +15,7 @@ from accounts.models import Event, User
 from annotation.assignment.leases import GIVEN
 from annotation.assignment.rater_status import is_stopped
 from annotation.models import Assignment, Questionnaire, QuestionnaireAnswer, Rater, Study
-from annotation.questionnaires.questions import Question, read_questions
+from annotation.questionnaires.questions import AskedQuestion, read_questions
 
 BEFORE, AFTER = Questionnaire.Moment.BEFORE, Questionnaire.Moment.AFTER
 
@@ -28,12 +28,12 @@ class Asked:
     """
 
     questionnaire: Questionnaire
-    questions: tuple[Question, ...]
+    questions: tuple[AskedQuestion, ...]
     first: datetime
     holds: bool = False
 
 
-def questions_of(questionnaire: Questionnaire) -> tuple[Question, ...]:
+def questions_of(questionnaire: Questionnaire) -> tuple[AskedQuestion, ...]:
     return read_questions(questionnaire.questions)
 
 
@@ -103,7 +103,7 @@ def give(questionnaire: Questionnaire, rater: Rater, answers: Mapping[str, Any],
 
 
 def save_questions(
-    study: Study, moment: str, questions: Sequence[Question], *, by: User | None
+    study: Study, moment: str, questions: Sequence[AskedQuestion], *, by: User | None
 ) -> Questionnaire | None:
     """Save the questions of a moment as a new version if they changed; None where there is nothing to ask at all."""
     wanted = [question.as_json() for question in questions]

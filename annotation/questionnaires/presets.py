@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation.questionnaires.questions import Question, read_questions
+from annotation.questionnaires.questions import AskedQuestion, read_questions
 
 
 def _two(english: str, chinese: str) -> dict[str, str]:
@@ -79,6 +79,6 @@ PRESETS: Mapping[str, tuple[str | Promise, list[dict[str, Any]]]] = {
 }
 
 
-def preset(name: str) -> tuple[Question, ...]:
+def preset(name: str) -> tuple[AskedQuestion, ...]:
     """The questions of a preset; none if there is no such preset."""
     return read_questions(PRESETS[name][1]) if name in PRESETS else ()

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.questionnaires.questions import BadQuestion, Question, read_questions
+from annotation.questionnaires.questions import AskedQuestion, QuestionRefused, read_questions
 from core.tables.bad_rows import BadRow
 from core.tables.reading import read_rows
 
@@ -17,8 +17,8 @@ COLUMNS = ("kind", "question", "question_zh", "required", "options", "options_zh
 LABELS = ("low_label", "low_label_zh", "high_label", "high_label_zh", "minimum", "maximum", "key")
 
 
-def questions_of_file(path: Path) -> tuple[Question, ...]:
-    """Read a .json file, or a table whose columns are COLUMNS and LABELS. Raises BadQuestion with the line.
+def questions_of_file(path: Path) -> tuple[AskedQuestion, ...]:
+    """Read a .json file, or a table whose columns are COLUMNS and LABELS. Raises QuestionRefused with the line.
 
     Options stand in one cell, parted by |.
     """
@@ -31,35 +31,35 @@ def questions_of_file(path: Path) -> tuple[Question, ...]:
             if any(values.values()):
                 try:
                     rows.append(_fields(values))
-                except BadQuestion as problem:
+                except QuestionRefused as problem:
                     told = _("Line %(line)s: %(problem)s")
-                    raise BadQuestion(told % {"line": row.place.line, "problem": problem}) from problem
+                    raise QuestionRefused(told % {"line": row.place.line, "problem": problem}) from problem
     except BadRow as problem:
-        raise BadQuestion(str(problem)) from problem
+        raise QuestionRefused(str(problem)) from problem
     return read_questions(rows)
 
 
 def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise BadQuestion(_("The file is larger than 1 MB."))
+            raise QuestionRefused(_("The file is larger than 1 MB."))
         return json.loads(path.read_text("utf-8-sig"))
     except OSError as problem:
-        raise BadQuestion(_("%(file)s cannot be opened.") % {"file": path.name}) from problem
+        raise QuestionRefused(_("%(file)s cannot be opened.") % {"file": path.name}) from problem
     except (ValueError, RecursionError) as problem:
-        raise BadQuestion(_("%(file)s is no valid JSON.") % {"file": path.name}) from problem
+        raise QuestionRefused(_("%(file)s is no valid JSON.") % {"file": path.name}) from problem
 
 
 def _fields(values: dict[str, str]) -> dict[str, Any]:
     known = {*COLUMNS, *LABELS}
     if unknown := sorted(set(values) - known):
-        raise BadQuestion(
+        raise QuestionRefused(
             _("The column %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:60], "known": ", ".join(sorted(known))}
         )
     required = values.get("required", "").casefold()
     if required not in (*YES, *NO):
-        raise BadQuestion(_("“required” is yes or no."))
+        raise QuestionRefused(_("“required” is yes or no."))
     found: dict[str, Any] = {
         "kind": values.get("kind", "").casefold(),
         "texts": {"en": values.get("question", ""), "zh-hans": values.get("question_zh", "")},
@@ -78,10 +78,10 @@ def _fields(values: dict[str, str]) -> dict[str, Any]:
 
 
 def options_of(english: str, chinese: str, sign: str) -> list[dict[str, str]]:
-    """The options of a cell or a field in either language. Raises BadQuestion where their numbers differ."""
+    """The options of a cell or a field in either language. Raises QuestionRefused where their numbers differ."""
     en, zh = ([piece.strip() for piece in text.split(sign) if piece.strip()] for text in (english, chinese))
     if en and zh and len(en) != len(zh):
-        raise BadQuestion(
+        raise QuestionRefused(
             _("There are %(en)s options in English and %(zh)s in Chinese; write the same options in both.")
             % {"en": len(en), "zh": len(zh)}
         )
@@ -94,5 +94,5 @@ def _number(text: str) -> int | float:
     try:
         value = float(text)
     except ValueError:
-        raise BadQuestion(_("“%(text)s” is no number.") % {"text": text[:40]}) from None
+        raise QuestionRefused(_("“%(text)s” is no number.") % {"text": text[:40]}) from None
     return int(value) if value.is_integer() else value

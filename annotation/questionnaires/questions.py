@@ -29,7 +29,7 @@ Texts = Mapping[str, str]
 Value = str | int | float | list[str]
 
 
-class BadQuestion(UserError):
+class QuestionRefused(UserError):
     """This is no question; the sentence names it and says why."""
 
 
@@ -40,7 +40,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """One question of a kind of KINDS.
 
     `options` belong to the choices; `low` and `high` are the whole numbers at the ends of a scale, with their labels;
@@ -82,51 +82,51 @@ class Question:
         return found
 
 
-def read_questions(data: Any) -> tuple[Question, ...]:
-    """Read a list of questions as JSON holds them. Raises BadQuestion.
+def read_questions(data: Any) -> tuple[AskedQuestion, ...]:
+    """Read a list of questions as JSON holds them. Raises QuestionRefused.
 
     A text is {language: text} or an English string; an option is a text, or {"key": ..., "texts": ...}. A question
     without a key gets one from its wording.
     """
     if not isinstance(data, list | tuple):
-        raise BadQuestion(_("A questionnaire is a list of questions."))
+        raise QuestionRefused(_("A questionnaire is a list of questions."))
     if len(data) > MOST_QUESTIONS:
-        raise BadQuestion(_("A questionnaire has at most %(n)s questions.") % {"n": MOST_QUESTIONS})
-    found: list[Question] = []
+        raise QuestionRefused(_("A questionnaire has at most %(n)s questions.") % {"n": MOST_QUESTIONS})
+    found: list[AskedQuestion] = []
     for number, one in enumerate(data, 1):
         try:
             found.append(_question(one, number, {question.key for question in found}))
-        except BadQuestion as problem:
+        except QuestionRefused as problem:
             told = _("Question %(n)s: %(problem)s")
-            raise BadQuestion(told % {"n": number, "problem": problem}) from problem
+            raise QuestionRefused(told % {"n": number, "problem": problem}) from problem
     return tuple(found)
 
 
-def _question(one: Any, number: int, taken: set[str]) -> Question:
+def _question(one: Any, number: int, taken: set[str]) -> AskedQuestion:
     if not isinstance(one, Mapping):
-        raise BadQuestion(_("It is no object with a kind and a text."))
+        raise QuestionRefused(_("It is no object with a kind and a text."))
     if unknown := sorted(str(name) for name in set(one) - FIELDS):
-        raise BadQuestion(
+        raise QuestionRefused(
             _("The field %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:60], "known": ", ".join(sorted(FIELDS))}
         )
     kind = one.get("kind")
     if kind not in KINDS:
-        raise BadQuestion(
+        raise QuestionRefused(
             _("The kind %(kind)s is unknown; there are: %(known)s.")
             % {"kind": str(kind)[:60], "known": ", ".join(KINDS)}
         )
     texts = texts_in(one.get("texts", one.get("text")), LONGEST_WORDING)
     if not texts:
-        raise BadQuestion(_("It has no text."))
+        raise QuestionRefused(_("It has no text."))
     required = one.get("required", False)
     if not isinstance(required, bool):
-        raise BadQuestion(_("“required” is true or false."))
+        raise QuestionRefused(_("“required” is true or false."))
     key = one.get("key") or free_key(texts, f"question{number}", taken)
     if not isinstance(key, str) or not KEY.fullmatch(key):
-        raise BadQuestion(_("A key has 1 to 60 letters, digits, - and _."))
+        raise QuestionRefused(_("A key has 1 to 60 letters, digits, - and _."))
     if key in taken:
-        raise BadQuestion(_("The key %(key)s is there twice.") % {"key": key})
+        raise QuestionRefused(_("The key %(key)s is there twice.") % {"key": key})
     own: dict[str, Any] = {}
     if kind in (CHOICE, CHOICES):
         own["options"] = _options(one.get("options"))
@@ -134,24 +134,24 @@ def _question(one: Any, number: int, taken: set[str]) -> Question:
         own = _scale(one)
     elif kind == NUMBER:
         own = _bounds(one)
-    return Question(key=key, kind=kind, texts=texts, required=required, **own)
+    return AskedQuestion(key=key, kind=kind, texts=texts, required=required, **own)
 
 
 def texts_in(value: Any, longest: int) -> dict[str, str]:
-    """A text by language, without empty ones and without spaces around them. Raises BadQuestion."""
+    """A text by language, without empty ones and without spaces around them. Raises QuestionRefused."""
     if value is None:
         return {}
     given = {"en": value} if isinstance(value, str) else value
     if not isinstance(given, Mapping) or any(not isinstance(text, str) for text in given.values()):
-        raise BadQuestion(_("A text is a string, or strings by language."))
+        raise QuestionRefused(_("A text is a string, or strings by language."))
     if unknown := sorted(str(name) for name in set(given) - set(LANGUAGES)):
-        raise BadQuestion(
+        raise QuestionRefused(
             _("The language %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:20], "known": ", ".join(LANGUAGES)}
         )
     texts = {name: storable(given[name]).strip() for name in LANGUAGES if given.get(name)}
     if any(len(text) > longest for text in texts.values()):
-        raise BadQuestion(_("A text is longer than %(n)s characters.") % {"n": longest})
+        raise QuestionRefused(_("A text is longer than %(n)s characters.") % {"n": longest})
     return {name: text for name, text in texts.items() if text}
 
 
@@ -167,20 +167,20 @@ def free_key(texts: Texts, other: str, taken: set[str]) -> str:
 
 def _options(data: Any) -> tuple[Option, ...]:
     if not isinstance(data, list | tuple) or not 2 <= len(data) <= MOST_OPTIONS:
-        raise BadQuestion(_("It needs 2 to %(n)s options.") % {"n": MOST_OPTIONS})
+        raise QuestionRefused(_("It needs 2 to %(n)s options.") % {"n": MOST_OPTIONS})
     found: list[Option] = []
     for number, one in enumerate(data, 1):
         keyed = isinstance(one, Mapping) and "texts" in one
         texts = texts_in(one["texts"] if keyed else one, LONGEST_OPTION)
         if not texts:
-            raise BadQuestion(_("Option %(n)s has no text.") % {"n": number})
+            raise QuestionRefused(_("Option %(n)s has no text.") % {"n": number})
         taken = {option.key for option in found}
         key = (one.get("key") if keyed else None) or free_key(texts, f"option{number}", taken)
         if not isinstance(key, str) or not KEY.fullmatch(key):
-            raise BadQuestion(_("A key has 1 to 60 letters, digits, - and _."))
+            raise QuestionRefused(_("A key has 1 to 60 letters, digits, - and _."))
         same = any(option.texts.get(name) == text for option in found for name, text in texts.items())
         if key in taken or same:
-            raise BadQuestion(_("Option %(n)s is there twice.") % {"n": number})
+            raise QuestionRefused(_("Option %(n)s is there twice.") % {"n": number})
         found.append(Option(key, texts))
     return tuple(found)
 
@@ -188,9 +188,9 @@ def _options(data: Any) -> tuple[Option, ...]:
 def _scale(one: Mapping[str, Any]) -> dict[str, Any]:
     low, high = one.get("low", 1), one.get("high", 7)
     if any(not isinstance(end, int) or isinstance(end, bool) for end in (low, high)):
-        raise BadQuestion(_("The ends of a scale are whole numbers."))
+        raise QuestionRefused(_("The ends of a scale are whole numbers."))
     if not low < high <= low + MOST_STEPS or abs(low) > LARGEST_NUMBER:
-        raise BadQuestion(_("The high end of a scale is 1 to %(n)s above its low end.") % {"n": MOST_STEPS})
+        raise QuestionRefused(_("The high end of a scale is 1 to %(n)s above its low end.") % {"n": MOST_STEPS})
     labels = {name: texts_in(one.get(name), LONGEST_END) for name in ("low_label", "high_label")}
     return {"low": low, "high": high, **labels}
 
@@ -201,15 +201,15 @@ def _bounds(one: Mapping[str, Any]) -> dict[str, Any]:
         if bound is None:
             continue
         if isinstance(bound, bool) or not isinstance(bound, int | float) or not abs(bound) <= LARGEST_NUMBER:
-            raise BadQuestion(_("A bound is a number between −%(n)s and %(n)s.") % {"n": LARGEST_NUMBER})
+            raise QuestionRefused(_("A bound is a number between −%(n)s and %(n)s.") % {"n": LARGEST_NUMBER})
     low, high = bounds["minimum"], bounds["maximum"]
     if low is not None and high is not None and low > high:
-        raise BadQuestion(_("The highest value is lower than the lowest value."))
+        raise QuestionRefused(_("The highest value is lower than the lowest value."))
     return bounds
 
 
 def read_answers(
-    questions: Sequence[Question], given: Mapping[str, Sequence[str]]
+    questions: Sequence[AskedQuestion], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Value], dict[str, str]]:
     """Read what a form sent: the answers, and one sentence for each question whose answer cannot be taken.
 
@@ -231,7 +231,7 @@ def read_answers(
     return answers, problems
 
 
-def _read(question: Question, sent: list[str]) -> tuple[Value | None, str]:
+def _read(question: AskedQuestion, sent: list[str]) -> tuple[Value | None, str]:
     match question.kind:
         case "choice" | "choices":
             known = [option.key for option in question.options]
@@ -252,7 +252,7 @@ def _read(question: Question, sent: list[str]) -> tuple[Value | None, str]:
     return text, ""
 
 
-def _number(question: Question, text: str) -> tuple[Value | None, str]:
+def _number(question: AskedQuestion, text: str) -> tuple[Value | None, str]:
     plain = unicodedata.normalize("NFKC", text[:40]).replace("−", "-").replace(" ", "")
     if not _NUMBER.fullmatch(plain) or len(text) > 40:
         return None, _("Write a number in digits, such as 12 or 2.5.")
@@ -275,7 +275,7 @@ def plain_number(value: float) -> str:
     return f"{value:.15g}"
 
 
-def without_texts(questions: Sequence[Question], answers: Mapping[str, Any]) -> dict[str, Any]:
+def without_texts(questions: Sequence[AskedQuestion], answers: Mapping[str, Any]) -> dict[str, Any]:
     """The answers without what a rater wrote in own words, which may name somebody.
 
     A text whose question is not known goes, too.

@@ -18,8 +18,8 @@ from annotation.questionnaires.questions import (
     NUMBER,
     SCALE,
     TEXT,
-    BadQuestion,
-    Question,
+    AskedQuestion,
+    QuestionRefused,
     plain_number,
     read_questions,
 )
@@ -70,7 +70,7 @@ class QuestionRow(forms.Form):
     maximum = forms.FloatField(required=False, label=gettext_lazy("At most"))
 
     def __init__(
-        self, *args: Any, known: Mapping[str, Question] | None = None, hidden: tuple[str, ...] = (), **kwargs: Any
+        self, *args: Any, known: Mapping[str, AskedQuestion] | None = None, hidden: tuple[str, ...] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.known = known or {}
@@ -116,7 +116,7 @@ class QuestionRow(forms.Form):
         return [{"texts": one, "key": keys.get(tuple(sorted(one.items())))} for one in written]
 
     def as_json(self) -> dict[str, Any]:
-        """The valid row as the data of a question. Raises BadQuestion."""
+        """The valid row as the data of a question. Raises QuestionRefused."""
         data = self.cleaned_data
         kind = data["kind"]
         found: dict[str, Any] = {"kind": kind, "texts": self._texts("question"), "required": data["required"]}
@@ -141,7 +141,7 @@ class QuestionnaireForm:
 
     def __init__(
         self,
-        questions: tuple[Question, ...],
+        questions: tuple[AskedQuestion, ...],
         data: QueryDict | None = None,
         *,
         hidden: tuple[str, ...] = (),
@@ -158,7 +158,7 @@ class QuestionnaireForm:
             for number in range(min(max(count, rows), MOST_QUESTIONS))
         ]
         self.problem = ""
-        self.questions: tuple[Question, ...] = ()
+        self.questions: tuple[AskedQuestion, ...] = ()
 
     def is_valid(self) -> bool:
         """Whether all written rows are questions; a problem is told at the row or, where it is of several, in `problem`."""
@@ -171,18 +171,18 @@ class QuestionnaireForm:
             try:
                 wanted.append(row.as_json())
                 read_questions(wanted[-1:])
-            except BadQuestion as problem:
+            except QuestionRefused as problem:
                 row.add_error("kind", str(problem.__cause__ or problem))
                 fine = False
         if fine:
             try:
                 self.questions = read_questions(wanted)
-            except BadQuestion as problem:
+            except QuestionRefused as problem:
                 self.problem, fine = str(problem), False
         return fine
 
 
-def rows_of(questions: tuple[Question, ...], rows: int) -> QueryDict:
+def rows_of(questions: tuple[AskedQuestion, ...], rows: int) -> QueryDict:
     """The questions as the values of so many rows of a form."""
     data = QueryDict(mutable=True)
     for number, one in enumerate(questions):
@@ -194,7 +194,7 @@ def rows_of(questions: tuple[Question, ...], rows: int) -> QueryDict:
     return data
 
 
-def row_of(one: Question) -> dict[str, str]:
+def row_of(one: AskedQuestion) -> dict[str, str]:
     """A question as the values of a row's fields, without its prefix."""
     row = {"origin": one.key, "kind": one.kind}
     row |= {"required": "on"} if one.required else {}

@@ -17,7 +17,7 @@ from annotation.models import Questionnaire, Study
 from annotation.questionnaires.asking import current, save_questions
 from annotation.questionnaires.presets import PRESETS, preset
 from annotation.questionnaires.question_file import LARGEST_FILE, questions_of_file
-from annotation.questionnaires.questions import MOST_QUESTIONS, BadQuestion, Question, read_answers
+from annotation.questionnaires.questions import MOST_QUESTIONS, AskedQuestion, QuestionRefused, read_answers
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from annotation.web.questionnaire.forms import MORE_ROWS, QuestionnaireForm, row_of
@@ -38,7 +38,7 @@ def _study(request: HttpRequest, slug: str, moment: str) -> Study:
     return study
 
 
-def _questions(study: Study, moment: str) -> tuple[Question, ...]:
+def _questions(study: Study, moment: str) -> tuple[AskedQuestion, ...]:
     asked = current(study, moment)
     return asked.questions if asked else ()
 
@@ -100,17 +100,17 @@ def _edited(request: HttpRequest, do: str, place: str) -> tuple[QueryDict | None
         case "import":
             try:
                 found = _of_file(request)
-            except BadQuestion as problem:
+            except QuestionRefused as problem:
                 return request.POST.copy(), "", str(problem)
             return _added(request.POST, found), "", ""
     return None, "", ""
 
 
-def _of_file(request: HttpRequest) -> tuple[Question, ...]:
-    """The questions of the file that was sent. Raises BadQuestion."""
+def _of_file(request: HttpRequest) -> tuple[AskedQuestion, ...]:
+    """The questions of the file that was sent. Raises QuestionRefused."""
     sent = request.FILES.get("table")
     if sent is None or (sent.size or 0) > LARGEST_FILE:
-        raise BadQuestion(_("Choose a table of at most 1 MB."))
+        raise QuestionRefused(_("Choose a table of at most 1 MB."))
     suffix = "".join(Path(sent.name or "").suffixes[-1:]).lower()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"questions{suffix if suffix.isascii() and 1 < len(suffix) < 9 else '.csv'}"
@@ -118,7 +118,7 @@ def _of_file(request: HttpRequest) -> tuple[Question, ...]:
         return questions_of_file(path)
 
 
-def _added(data: QueryDict, questions: tuple[Question, ...]) -> QueryDict:
+def _added(data: QueryDict, questions: tuple[AskedQuestion, ...]) -> QueryDict:
     """The written rows, then those of the questions, whose keys are free again where a row has them already."""
     form = QuestionnaireForm((), data)
     kept = data

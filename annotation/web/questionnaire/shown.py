@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from annotation.questionnaires.questions import LONGEST_ANSWER, Question, plain_number
+from annotation.questionnaires.questions import LONGEST_ANSWER, AskedQuestion, plain_number
 from core.messages.localized import localized
 
 PREFIX = "a-"
@@ -22,7 +22,7 @@ class ShownOption:
 class ShownQuestion:
     """A question with its entries; `problem` says in one sentence why they were not taken."""
 
-    question: Question
+    question: AskedQuestion
     entered: Sequence[str] = ()
     problem: str = ""
 
@@ -65,7 +65,7 @@ def given_in(data: QueryDict) -> dict[str, list[str]]:
 
 
 def shown_questions(
-    questions: Sequence[Question],
+    questions: Sequence[AskedQuestion],
     given: Mapping[str, Sequence[str]] | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> list[ShownQuestion]:

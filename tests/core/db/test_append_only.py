@@ -10,6 +10,8 @@ from django.db import DatabaseError, connection, transaction
 from accounts.models import Event
 from annotation.authoring.questions import current_questions, review, start_review
 from annotation.models import Assignment, LateChange, QuestionReview, Score, TimeCorrection
+from annotation.questionnaires.asking import give, save_questions
+from annotation.questionnaires.presets import preset
 from core.db.append_only import DOOR, removing
 from generation.models import Endpoint, EndpointGrant
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
@@ -25,6 +27,8 @@ RECORDS = {
     "annotation_latechange",
     "annotation_proposedcriterion",
     "annotation_questiondraft",
+    "annotation_questionnaire",
+    "annotation_questionnaireanswer",
     "annotation_questionreview",
     "annotation_score",
     "annotation_timecorrection",
@@ -55,6 +59,8 @@ def record():
     start_review(checklist, by=lead)
     question = current_questions(checklist)[0].question
     review(checklist, question.pk, sound=True, comment="", by=make_user("rater", workspace))
+    asked = save_questions(study, "before", preset("person"), by=None)
+    give(asked, make_rater(study), {"expertise": 3}, language="en")
     connection.check_constraints()  # PostgreSQL truncates no table with checks outstanding
     return workspace
 
