@@ -292,7 +292,7 @@ def test_a_qualification_of_three_tasks_by_fifteen_clicks_and_a_rater_passes_it(
         lead.press("Mark task" if number == QUALIFYING else "Mark and show the next task")
         lead.sees("The task has been marked.")
     with capsys.disabled():
-        print(f"\n{lead.clicks} clicks for a qualification: {', '.join(lead.done)}")
+        print(f"\n{lead.clicks} clicks for a qualification: {', '.join(map(str, lead.done))}")
     assert study.tasks.filter(gold__purpose="qualification").count() == QUALIFYING
     assert lead.clicks <= MOST_CLICKS_OF_A_QUALIFICATION
     study.refresh_from_db()

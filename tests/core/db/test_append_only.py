@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 
 from accounts.models import Event
 from annotation.authoring.questions import current_questions, review, start_review
-from annotation.models import Assignment, LateChange, QuestionReview, Score, TimeCorrection
+from annotation.models import Assignment, LateChange, QuestionnaireAnswer, QuestionReview, Score, TimeCorrection
 from annotation.questionnaires.asking import give, save_questions
 from annotation.questionnaires.presets import preset
 from core.db.append_only import DOOR, removing
@@ -103,6 +103,8 @@ def test_a_record_can_be_neither_deleted_nor_emptied_but_through_the_door(record
     with removing(an_event()):
         if table == "annotation_questiondraft":  # its reviews cannot do without it
             QuestionReview.objects.all()._raw_delete(using="default")
+        if table == "annotation_questionnaire":  # its answers cannot do without it
+            QuestionnaireAnswer.objects.all()._raw_delete(using="default")
         rows.all()._raw_delete(using="default")
     assert rows.count() == (1 if table == "accounts_event" else 0)
 
