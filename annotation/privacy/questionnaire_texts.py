@@ -20,4 +20,4 @@ def erase_questionnaire_texts(given: QuerySet[QuestionnaireAnswer]) -> int:
 
 def holds_text(one: QuestionnaireAnswer) -> bool:
     """Whether a text of the rater's own is among the answers."""
-    return without_texts(questions_of(one.questionnaire), one.answers) != one.answers
+    return bool(without_texts(questions_of(one.questionnaire), one.answers) != one.answers)

@@ -90,7 +90,7 @@ def _in_words(question: AskedQuestion, answer: Any, language: str) -> list[tuple
     """(value, answer) of each line of an answer."""
     if question.kind in (CHOICE, CHOICES):
         names = {option.key: localized(option.texts, language) for option in question.options}
-        return [(key, names.get(key, key)) for key in (answer if isinstance(answer, list) else [answer])]
+        return [(str(key), names.get(key) or str(key)) for key in (answer if isinstance(answer, list) else [answer])]
     if question.kind in FREE_TEXT:
         return [("", str(answer))]
     return [(plain_number(answer),) * 2]

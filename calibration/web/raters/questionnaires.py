@@ -96,14 +96,14 @@ def _block(number: int, result: QuestionResult, section: Section) -> Block:
     if result.question.kind == CHOICES:
         notes.append(gettext("A rater could choose several options."))
     columns = [Column(gettext("Answer")), Column(gettext("Raters"), 0), Column(gettext("Share"), 2)]
-    rows = [(name, n, n / result.answered if result.answered else None) for name, n in result.counts]
+    counted = [(name, n, n / result.answered if result.answered else None) for name, n in result.counts]
     figure = ""
     if result.answered:
         bars = [Bar(name, n / result.answered, note=str(n)) for name, n in result.counts]
         figure = interval_bars(
             bars, title=title, x_title=gettext("Share of the raters who answered (and their number)")
         )
-    return Block(key, title, answer=answer, figure=figure, table=Table(columns, rows), notes=notes, section=section)
+    return Block(key, title, answer=answer, figure=figure, table=Table(columns, counted), notes=notes, section=section)
 
 
 def _answer(result: QuestionResult) -> str:
