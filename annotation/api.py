@@ -209,6 +209,14 @@ class WantedStudySerializer(serializers.Serializer[WantedStudy]):
         required=False,
         help_text="What becomes of responses that say which model wrote them.",
     )
+    questions_before = serializers.ListField(
+        child=serializers.JSONField(),
+        required=False,
+        help_text='What raters are asked before their first task: {"kind", "text", "required", "options", ...}.',
+    )
+    questions_after = serializers.ListField(
+        child=serializers.JSONField(), required=False, help_text="What raters are asked after their last task."
+    )
     launch = serializers.BooleanField(required=False, help_text="Create the tasks and slots, and open the study.")
 
     def wanted(self) -> WantedStudy:

@@ -12,6 +12,7 @@ from annotation.web.monitoring import (
     rater as rater_pages,
     tasks as task_pages,
 )
+from annotation.web.questionnaire import answering as questionnaire_answering, pages as questionnaire_pages
 from annotation.web.rating import answering, open_task, own_data, own_page
 from annotation.web.recruitment import cohorts, joining, mail_invitations, platform_values, prolific
 from annotation.web.rubric import pages as rubric_pages
@@ -83,6 +84,17 @@ urlpatterns = [
     path("<study:slug>/done/message/", messages.confirm_message, name="confirm_message"),
     path("<study:slug>/guideline/edit/", study_pages.edit_guideline, name="edit_guideline"),
     path("<study:slug>/questions/", rubric_pages.write_rubric, name="write_rubric"),
+    path("<study:slug>/questionnaire/<str:moment>/", questionnaire_answering.questionnaire, name="questionnaire"),
+    path(
+        "<study:slug>/questionnaires/<str:moment>/edit/",
+        questionnaire_pages.write_questionnaire,
+        name="write_questionnaire",
+    ),
+    path(
+        "<study:slug>/questionnaires/<str:moment>/preview/",
+        questionnaire_pages.preview_questionnaire,
+        name="preview_questionnaire",
+    ),
     path("<study:slug>/known/", known_answers.known_answers, name="known_answers"),
     path("<study:slug>/known/<str:task_id>/", known_answers.mark_task, name="mark_task"),
     path("<study:slug>/known/<str:task_id>/unmark/", known_answers.unmark_task, name="unmark_task"),

@@ -5,6 +5,7 @@ from calibration.web.agreement.detail import DETAIL_PAGE
 from calibration.web.agreement.page import AGREEMENT_PAGE
 from calibration.web.rankings.page import RANKINGS_PAGE
 from calibration.web.raters.page import RATERS_PAGE
+from calibration.web.raters.questionnaires import questionnaires
 from calibration.web.serving import result_view
 from calibration.web.weights.detail import DEPTH_PAGE
 
@@ -18,6 +19,7 @@ urlpatterns = [
     path("<study:slug>/weights/<str:public_id>.json", views.download_fit, name="download_fit"),
     path("<study:slug>/planner/", planner.planner, name="planner"),
     path("<study:slug>/raters/", result_view(RATERS_PAGE), name="raters"),
+    path("<study:slug>/questionnaires/", questionnaires, name="questionnaires"),
     path("<study:slug>/rankings/", result_view(RANKINGS_PAGE), name="rankings"),
     path("<study:slug>/agreement/", result_view(AGREEMENT_PAGE), name="agreement"),
     path("<study:slug>/agreement/detail/", result_view(DETAIL_PAGE), name="agreement_detail"),

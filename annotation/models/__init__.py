@@ -22,6 +22,7 @@ from annotation.models.joining import (
     ProlificStudy,
     RefusedAddress,
 )
+from annotation.models.questionnaires import Questionnaire, QuestionnaireAnswer
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
 from annotation.models.studies import DeskTally, Study, Task
@@ -58,6 +59,8 @@ __all__ = [
     "ProposedCriterion",
     "QuestionDraft",
     "QuestionReview",
+    "Questionnaire",
+    "QuestionnaireAnswer",
     "Rater",
     "RaterCounter",
     "RaterIdentity",

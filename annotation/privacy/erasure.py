@@ -23,6 +23,7 @@ from annotation.models import (
     LateChange,
     MailedInvitation,
     Participant,
+    QuestionnaireAnswer,
     QuestionReview,
     Rater,
     RaterIdentity,
@@ -30,6 +31,7 @@ from annotation.models import (
     Standing,
     TimeCorrection,
 )
+from annotation.privacy.questionnaire_texts import erase_questionnaire_texts
 from annotation.studies.life_cycle import release_rater
 from core.db.append_only import removing
 from core.db.removal import Removal
@@ -138,7 +140,7 @@ def _erase_rater(rater: Rater) -> Counter[str]:
 
 
 def erase_texts(raters: Sequence[int]) -> dict[str, int]:
-    """Empty what these people wrote: reasons, notes, explanations, drafts. Inside `removing`."""
+    """Empty what these people wrote: reasons, notes, explanations, drafts, texts of questionnaires. Inside `removing`."""
     own = Assignment.objects.filter(rater__in=raters)
     reasons = Score.objects.filter(assignment__rater__in=raters).exclude(reason="")
     changes = LateChange.objects.filter(assignment__rater__in=raters)
@@ -158,6 +160,7 @@ def erase_texts(raters: Sequence[int]) -> dict[str, int]:
         "notes": _erase_notes(raters),
         "drafts": Draft.objects.filter(rater__in=raters).delete()[0],
         "messages": _erase_messages(raters),
+        "questionnaire_texts": erase_questionnaire_texts(QuestionnaireAnswer.objects.filter(rater__in=raters)),
     }
 
 

@@ -19,6 +19,7 @@ from annotation.models import (
     MailedInvitation,
     ProposedCriterion,
     QuestionDraft,
+    QuestionnaireAnswer,
     QuestionReview,
     Rater,
     Score,
@@ -120,6 +121,16 @@ def _participation(rater: Rater) -> dict[str, Any]:
         "standing": {name: getattr(standing, name) for name in STANDING} if standing else None,
         "answers": [_answer(assignment) for assignment in rows],
         "drafts": list(Draft.objects.filter(rater=rater).values("answers", "saved_at")),
+        "questionnaires": [
+            {
+                "moment": given.moment,
+                "questions": given.questionnaire.questions,
+                "answers": given.answers,
+                "language": given.language,
+                "created_at": given.created_at,
+            }
+            for given in QuestionnaireAnswer.objects.filter(rater=rater).select_related("questionnaire")
+        ],
         "notes": list(Flag.objects.filter(rater=rater).values("kind", "text", "created_at")),
     }
 

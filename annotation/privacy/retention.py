@@ -21,11 +21,13 @@ from annotation.models import (
     LateChange,
     MailedInvitation,
     Participant,
+    QuestionnaireAnswer,
     Rater,
     RaterIdentity,
     Score,
     TimeCorrection,
 )
+from annotation.privacy.questionnaire_texts import erase_questionnaire_texts, holds_text
 from core.clock import Clock
 from core.db.append_only import removing
 
@@ -61,6 +63,9 @@ def _in_batches(kind: str, find: Callable[[datetime], Iterator[Removing]], befor
 
 
 def _due(rows: QuerySet[Any]) -> Iterator[int]:
+    if rows.model is QuestionnaireAnswer:
+        answered = rows.order_by("pk").select_related("questionnaire").iterator(AT_ONCE)
+        return (one.pk for one in answered if holds_text(one))
     if rows.model is not LateChange:
         return iter(rows.order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
     changes = rows.order_by("pk").values_list("pk", "answers").iterator(AT_ONCE)
@@ -72,6 +77,7 @@ def _texts(before: datetime) -> Iterator[Removing]:
     own = {"rater__kind__in": PEOPLE, "created_at__lt": before}
     yield (Score.objects.filter(**given).exclude(reason=""), lambda rows: rows.update(reason="", reason_json=None))
     yield LateChange.objects.filter(**given), _empty_changes
+    yield QuestionnaireAnswer.objects.filter(**own), erase_questionnaire_texts
     yield TimeCorrection.objects.filter(**given).exclude(reason=""), lambda rows: rows.update(reason="")
     yield (
         Assignment.objects.filter(**own, status=Assignment.Status.SKIPPED).exclude(reason=""),

@@ -39,6 +39,7 @@ def verb_words() -> dict[str, str]:
         "change_study": _("changed the study"),
         "change_guideline": _("changed the guideline"),
         "change_rubric": _("changed the questions"),
+        "change_questionnaire": _("changed the questionnaire for raters"),
         "launch_study": _("launched the study"),
         "study_opened": _("prepared the tasks and opened the study"),
         "open_study": _("opened the study"),

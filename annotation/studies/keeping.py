@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from annotation.models import Criterion, Rubric, Study
 from annotation.policies.policies import choose, chosen_by_lead
+from annotation.questionnaires.asking import copy_questionnaires
 from annotation.rubrics.from_table import own_key
 from annotation.rubrics.library import CRITERION_FIELDS
 from annotation.studies.life_cycle import StudyRefused, create_study, log_event
@@ -18,7 +19,8 @@ NOT_COPIED = ("dropped", "clusters")
 
 
 def duplicate_study(study: Study, *, by: User) -> Study:
-    """Make a draft with the settings, rubric, selection and texts of a study, and none of its raters, tasks or answers.
+    """Make a draft with the settings, rubric, selection, texts and questionnaires of a study, without its raters, tasks and
+    answers.
 
     A rubric of the study's own is copied. Raises StudyRefused.
     """
@@ -39,6 +41,7 @@ def duplicate_study(study: Study, *, by: User) -> Study:
         chosen = {name: value for name, value in chosen_by_lead(study).items() if name not in NOT_COPIED}
         choose(made, **chosen)
         made.save()
+        copy_questionnaires(study, made, by=by)
         log_event(made, by, "duplicate_study", after={"of": study.slug})
     return made
 

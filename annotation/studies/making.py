@@ -1,6 +1,6 @@
 """Make a study from names, as a command and the API give them: the settings of the study form, without the form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from accounts.models import User, Workspace
 from annotation.models import Rubric, Study
 from annotation.policies.policies import MOST_OVERLAP, ORDERS, Policies, choose
+from annotation.questionnaires.asking import AFTER, BEFORE, save_questions
+from annotation.questionnaires.questions import read_questions
 from annotation.studies.life_cycle import (
     StudyRefused,
     create_study,
@@ -38,8 +40,9 @@ class WantedStudy:
     """A study to be made. Empty choices mean all, or each instruction's own rubric; `instructions` 0 means all.
 
     Categories, models, baselines and judges are named by their keys and names, the rubric by its key. Instructions
-    with any of the `tags` count. Pairs are those of all models, of the `baselines` with every other model, or `pairs_wanted`
-    drawn evenly.
+    with any of the `tags` count. `questions_before` and `questions_after` are the questions that raters answer about
+    themselves, as annotation/questionnaires/questions.py reads them. Pairs are those of all models, of the `baselines` with
+    every other model, or `pairs_wanted` drawn evenly.
     """
 
     kind: str
@@ -61,6 +64,8 @@ class WantedStudy:
     experiment: str = MAIN_EXPERIMENT
     self_naming: str = ""
     tags: tuple[str, ...] = ()
+    questions_before: tuple[Mapping[str, Any], ...] = ()
+    questions_after: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ def make_study(*, workspace: Workspace, wanted: WantedStudy, by: User | None) ->
         known = ", ".join(workspace.benchmarks.order_by("slug").values_list("slug", flat=True)) or "none"
         raise _unknown("benchmark", wanted.benchmark, known)
     _check(wanted)
+    asked = {BEFORE: read_questions(wanted.questions_before), AFTER: read_questions(wanted.questions_after)}
     names = _names(wanted)
     same = Study.objects.filter(workspace=workspace, names=names).first()
     if same is not None:
@@ -98,6 +104,8 @@ def make_study(*, workspace: Workspace, wanted: WantedStudy, by: User | None) ->
             **SELF_NAMING[wanted.self_naming],
         )
         save_study(study, by=by, before=before)
+        for moment, questions in asked.items():
+            save_questions(study, moment, questions, by=by)
         planned = planned_tasks(study)
         if not planned:
             raise StudyRefused(

@@ -1,8 +1,9 @@
 """Export a study as one file from which every number on its pages can be computed again: rows, fits, reports.
 
 The file is a zip of JSON lines, one file for each table, with the keys of the rows; `tables/scores.csv` is for people.
-Raters are named by pseudonym. The texts of instructions, responses, prompts and reasons, users and access codes are left
-out; of a response's text only the length is exported, on which length bias depends.
+Raters are named by pseudonym. The texts of instructions, responses, prompts and reasons, what raters wrote in own words in
+a questionnaire, users and access codes are left out; of a response's text only the length is exported, on which length
+bias depends.
 """
 
 import io
@@ -26,6 +27,8 @@ from annotation.models import (
     Criterion,
     Exclusion,
     LateChange,
+    Questionnaire,
+    QuestionnaireAnswer,
     Rater,
     Rubric,
     Score,
@@ -35,6 +38,9 @@ from annotation.models import (
     why_not_counted,
 )
 from annotation.monitoring.exclusion import excluded_in
+from annotation.questionnaires.answer_lines import LINE_COLUMNS, answer_lines
+from annotation.questionnaires.asking import questions_of
+from annotation.questionnaires.questions import without_texts
 from calibration.data.verdicts import judged_elsewhere
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
@@ -127,6 +133,8 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             reports.append(StoredReport(kind=LEADERBOARD, settings=settings, data_hash=data_hash, result=stored(board)))
         counts["reports"] = _write_lines(archive, "reports.jsonl", reports)
         _write_scores(archive, study)
+        if study.questionnaires.exists():
+            _write_questionnaires(archive, study)
         manifest = Manifest(
             format=FORMAT,
             study=study.slug,
@@ -172,7 +180,8 @@ def parts_of(study: Study) -> list[ExportPart]:
     instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
     benchmarks = Benchmark.objects.filter(Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id))
     rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
-    raters = Rater.objects.filter(pk__in=answers.values("rater"))
+    asked = QuestionnaireAnswer.objects.filter(questionnaire__study=study)
+    raters = Rater.objects.filter(Q(pk__in=answers.values("rater")) | Q(pk__in=asked.values("rater")))
     judges = Judge.objects.filter(rater__in=raters)
     fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
     runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
@@ -202,6 +211,8 @@ def parts_of(study: Study) -> list[ExportPart]:
         ExportPart(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
         ExportPart(LateChange, LateChange.objects.filter(assignment__in=answers)),
         ExportPart(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
+        ExportPart(Questionnaire, Questionnaire.objects.filter(study=study), {"created_by_id": None}),
+        ExportPart(QuestionnaireAnswer, asked),
         ExportPart(Judge, judges, {"prompt": "", "parameters": {}}),
         ExportPart(Fit, fits, {"created_by_id": None}),
         ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
@@ -232,13 +243,16 @@ def _plain_rows(part: ExportPart) -> Iterator[Row]:
 
 
 def _without_names(model: type[Model], row: Row) -> Row:
-    """Name a rater by pseudonym only; drop a cohort's secret and the texts of a late change."""
+    """Name a rater by pseudonym only; drop a cohort's secret, and texts of late changes and questionnaires."""
     if model is LateChange:
         sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
         return {**row, "answers": sent}
     if model is Rater:
         shown = row["pseudonym"] or row["label"]
         return {**row, "label": row["public_id"], "pseudonym": shown}
+    if model is QuestionnaireAnswer:
+        questions = questions_of(Questionnaire.objects.get(pk=row["questionnaire_id"]))
+        return {**row, "answers": without_texts(questions, row["answers"])}
     if model is Cohort:
         return {**row, "entry_token": f"cohort-{row['id']}"}
     return row
@@ -313,5 +327,17 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
             called = [row[6] or row[7]]
             why = why_not_counted(row[11], row[-2])
             writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1]), item, item_b))
+        out.flush()
+        out.detach()
+
+
+def _write_questionnaires(archive: zipfile.ZipFile, study: Study) -> None:
+    """Write tables/questionnaires.csv: one line for each answer of a rater about themselves, without free texts."""
+    with archive.open("tables/questionnaires.csv", "w", force_zip64=True) as binary:
+        out = io.TextIOWrapper(binary, "utf-8", newline="")
+        writer = CsvWriter(out)
+        writer.writerow(LINE_COLUMNS)
+        for line in answer_lines(study, texts=False):
+            writer.writerow(line.cells)
         out.flush()
         out.detach()

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 
-EVERYONE, LEADS, COLLECTED, SINGLE = "everyone", "leads", "collected", "single"
+EVERYONE, LEADS, COLLECTED, SINGLE, ASKED = "everyone", "leads", "collected", "single", "asked"
 """Who a page is for, and of which studies it means something: of all, or of those whose ratings are given here, or of
-those that rate one response at a time."""
+those that rate one response at a time, or of those that ask their raters about themselves."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
                     "annotation:launching",
                     "annotation:edit_guideline",
                     "annotation:write_rubric",
+                    "annotation:write_questionnaire",
                     "annotation:known_answers",
                     "annotation:mark_task",
                     "annotation:delete_study",
@@ -59,6 +60,7 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
         (
             _page("calibration:raters", _("Raters"), covers=("annotation:rater", "annotation:exclusion")),
             _page("annotation:cohorts", _("Cohorts"), LEADS, COLLECTED),
+            _page("calibration:questionnaires", _("Questionnaire"), ASKED),
             _page("annotation:attention", _("Needs attention"), COLLECTED, covers=("annotation:self_naming",)),
         ),
     ),
@@ -128,6 +130,8 @@ def tabs_of(study: Study, *, leads: bool, opened: str, path: str) -> Tabs:
     second: list[Tab] = []
     label: str | Promise = ""
     for name, pages in GROUPS:
+        if current in pages and any(ASKED in page.needs for page in pages) and study.questionnaires.exists():
+            has.add(ASKED)
         shown = [page for page in pages if page.needs <= has or page == current]
         if not shown:
             continue

@@ -3,6 +3,7 @@
 (() => {
   const WAY = "plumbline:way-in:";
   const BOX = "plumbline:outbox:";
+  const DRAFT = "plumbline:questionnaire:";
   const MOST = 5;
   const entries = (prefix) => {
     const found = [];
@@ -14,6 +15,10 @@
     } catch { /* storage is off */ }
     return found.filter(Boolean).sort((a, b) => b.at - a.at);
   };
+
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFT)) sessionStorage.removeItem(key);
+  } catch { /* storage is off */ }
 
   const joined = document.getElementById("joined");
   if (joined) {

@@ -16,7 +16,11 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.authoring.questions import start_review
 from annotation.models import Assignment, BonusBatch, BonusPayment, Checklist, Cohort, Guideline, Rater, Rubric, Study
+from annotation.models import Assignment, Checklist, Cohort, Guideline, Rater, Rubric, Study
+from annotation.questionnaires.asking import give, save_questions
+from annotation.questionnaires.presets import preset
 from annotation.recruitment.cohorts import make_cohort
+from annotation.recruitment.participation import make_rater, rater_in
 from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.loading import carry_out
@@ -33,6 +37,7 @@ from tests.screen_studies import make_pair_study
 
 NOT_OURS = ("admin", "api")
 PRACTICE = "practice"
+ASKED = "asked"
 VISITOR = ""
 """Whoever opens a page without an account."""
 PEOPLE = ("lead", "ana", "rater", VISITOR)
@@ -209,6 +214,10 @@ ROWS = {
     ),
 }
 SLUGS = {
+    "annotation:questionnaire": ASKED,
+    "annotation:write_questionnaire": ASKED,
+    "annotation:preview_questionnaire": ASKED,
+    "calibration:questionnaires": ASKED,
     "annotation:setup": "draft",
     "annotation:write_rubric": "draft",
     "annotation:approvals": PRACTICE,
@@ -315,6 +324,7 @@ def parts_of(name):
         "verb": "role",
         "flag_id": 1,
         "cohort_id": Cohort.objects.get(kind="public" if name == "annotation:mail_invitations" else "crowd").pk,
+        "moment": "before",
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get(kind="public").entry_token,
         "request_id": 1,
         "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,
@@ -357,6 +367,7 @@ def make_every_row():
     _near_copies(workspace)
     _practised(workspace)
     _checklists(workspace)
+    _asked(workspace)
     lead = User.objects.get(username="lead")
     _invitation, INVITED["secret"] = invite(
         workspace=workspace, role="analyst", note="Ana", days=7, by=lead, clock=timezone.now
@@ -372,6 +383,16 @@ def _checklists(workspace):
     lead = User.objects.get(username="lead")
     checklist = written_checklist(workspace, lead)
     start_review(checklist, by=lead)
+
+
+def _asked(workspace):
+    """A study that asks its raters about themselves: one has answered, and another is about to."""
+    study = make_checklist_study(slug=ASKED, instructions=2, models=1, workspace=workspace)
+    make_seats(study)
+    asked = save_questions(study, "before", [*preset("person"), *preset("workload")], by=None)
+    answers = {"age_group": "25_34", "native_language": "Irish", "expertise": 4, "effort": 12}
+    give(asked, make_rater(study), answers, language="en")
+    rater_in(study, User.objects.get(username="rater"))
 
 
 def _new_texts(workspace):

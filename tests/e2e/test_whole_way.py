@@ -19,8 +19,15 @@ from random import Random
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
+from annotation.answers.recording import Answer, record_answer
+from annotation.models import Assignment, Standing
+from annotation.studies.making import launch_at_once
+from tests.annotation.raters_at_work import answers_to
 from tests.e2e.rating_pages import SIZES, wait_until
+from tests.e2e.test_making_studies import sign_in
+from tests.factories import make_checklist_study, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 MOST_CLICKS, MOST_PAGES = 40, 12
@@ -255,3 +262,55 @@ def test_from_an_empty_database_to_weights_a_leaderboard_and_a_csv(lead, capsys)
     named = [next(cell for cell in row if cell in MODELS) for row in rows[1:]]
     assert named == ["cedar", "birch", "amber"], rows
     assert lead.clicks <= MOST_CLICKS and len(lead.pages) <= MOST_PAGES, lead.pages
+
+
+MOST_CLICKS_OF_A_QUALIFICATION, QUALIFYING = 15, 3
+
+
+def test_a_qualification_of_three_tasks_by_fifteen_clicks_and_a_rater_passes_it(open_page, capsys):
+    study = make_checklist_study(instructions=6, models=1, slug="rivers", status="draft")
+    study.tasks.all().delete()
+    make_user("lead", study.workspace, username="olga")
+    make_user("rater", study.workspace, username="ren")
+    page = open_page()
+    sign_in(page, "olga")
+    lead = Lead(page)
+    page.goto(f"/w/{study.workspace.slug}/studies/rivers/setup/")
+    lead.follow(re.compile("Raters and checks"))
+    lead.unfold("Qualification")
+    lead.write("Number of qualification tasks", str(QUALIFYING))
+    lead.write("Correct answers needed to pass", "3")
+    lead.press("Save")
+    lead.follow("Mark gold items, practice and qualification tasks")
+    lead.press("Create tasks")
+    page.locator("main a", has_text="Review and mark").first.wait_for()
+    lead.follow("Review and mark")
+    for number in range(1, QUALIFYING + 1):
+        fields = page.get_by_role("group", name="How good is it overall?").get_by_role("spinbutton")
+        fields.nth(0).fill("5")
+        fields.nth(1).fill("5")
+        lead.press("Mark task" if number == QUALIFYING else "Mark and show the next task")
+        lead.sees("The task has been marked.")
+    with capsys.disabled():
+        print(f"\n{lead.clicks} clicks for a qualification: {', '.join(map(str, lead.done))}")
+    assert study.tasks.filter(gold__purpose="qualification").count() == QUALIFYING
+    assert lead.clicks <= MOST_CLICKS_OF_A_QUALIFICATION
+    study.refresh_from_db()
+    launch_at_once(study, by=None)
+    rater = open_page()
+    rater.fill("#id_username", "ren")
+    rater.fill("#id_password", "plumb line 12")
+    rater.keyboard.press("Enter")
+    rater.locator("#id_password").wait_for(state="detached")
+    rater.goto(f"/w/{study.workspace.slug}/studies/rivers/done/")
+    rater.locator("main form button").first.click()
+    rater.wait_for_url("**/rate/**")
+    for _task in range(QUALIFYING):
+        open_now = Assignment.objects.get(status="open", shown_at__isnull=False)
+        assert open_now.conditions.get("qualification")
+        record_answer(assignment=open_now, answers={**answers_to(open_now), "overall": Answer(5.0)}, clock=timezone.now)
+        rater.goto(f"/w/{study.workspace.slug}/studies/rivers/done/")
+        rater.locator("main form button").first.click()
+        rater.wait_for_url("**/rate/**")
+    assert Standing.objects.get().qualified_at is not None
+    assert not Assignment.objects.get(status="open", shown_at__isnull=False).conditions.get("qualification")

@@ -1,6 +1,7 @@
 """Make a study of a benchmark's responses, and open it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,6 +10,7 @@ from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
 from annotation.monitoring.progress import study_rows
 from annotation.policies.policies import ORDERS
+from annotation.questionnaires.question_file import questions_of_file
 from annotation.studies.making import PAIRS, SAMPLES, SELF_NAMING, WantedStudy, launch_at_once, make_study
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT
@@ -53,13 +55,21 @@ class Command(BaseCommand):
             default="",
             help="Mask the words of responses that say which model wrote them, or keep them.",
         )
+        for moment, when in (("before", "before their first task"), ("after", "after their last task")):
+            add(
+                f"--questions-{moment}",
+                type=Path,
+                metavar="FILE",
+                help=f"A JSON file or a table of the questions that raters answer {when}.",
+            )
         add("--launch", action="store_true", help="Create the tasks and slots, and open the study.")
         add("--json", action="store_true", help="Print the result as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         fields = {name: options[name] for name in WantedStudy.__dataclass_fields__}
-        wanted = WantedStudy(**{**fields, **{name: tuple(options[name]) for name in REPEATED}})
         try:
+            fields |= {name: _questions(options[name]) for name in ("questions_before", "questions_after")}
+            wanted = WantedStudy(**{**fields, **{name: tuple(options[name]) for name in REPEATED}})
             made = make_study(workspace=workspace_for_command(options["workspace"]), wanted=wanted, by=None)
             study = made.study
             if options["launch"]:
@@ -86,3 +96,8 @@ class Command(BaseCommand):
         self.stdout.write(f"Study {study.slug} {state}: {made.tasks:,} tasks, {wanted.overlap} ratings each.")
         if made.without_rubric:
             self.stdout.write(f"Left out because no rubric fits them: {made.without_rubric:,}.")
+
+
+def _questions(path: Path | None) -> tuple[dict[str, Any], ...]:
+    """The questions of a file. Raises QuestionRefused."""
+    return tuple(question.as_json() for question in questions_of_file(path)) if path else ()

@@ -13,12 +13,15 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 from annotation.answers import recording
 from annotation.answers.recording import AnswerRefused, NotOpen, Outcome, TaskRemoved, drafts_of
 from annotation.assignment.leases import GIVEN
-from annotation.assignment.next_task import StudyNotOpen, next_assignment
+from annotation.assignment.next_task import StudyNotOpen, has_more, next_assignment
+from annotation.assignment.no_slot import next_seat_for
 from annotation.assignment.rater_progress import NoTaskLeft, TooFast, progress_of
 from annotation.assignment.rater_status import is_stopped
 from annotation.assignment.slots import NEEDS_NO_SEAT
-from annotation.models import Assignment, Study
+from annotation.models import Assignment, Rater, Study
+from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import TRAINING
+from annotation.questionnaires.asking import AFTER, BEFORE, due_after, due_before, given_answers
 from annotation.recruitment.participants import in_this_submission
 from annotation.recruitment.participation import rater_for, rater_page, study_to_rate
 from annotation.web.rating.forms import PREFIX, SkipForm
@@ -33,8 +36,15 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_to_rate(request, slug)
     if request.method != "POST":
         return redirect("annotation:done", study)
+    rater = rater_for(request, study)
+    if study.status == Study.Status.OPEN and due_before(rater, study) and has_more(study, rater, clock=timezone.now):
+        return redirect("annotation:questionnaire", study, BEFORE)
+    return begin_work(request, study, rater)
+
+
+def begin_work(request: HttpRequest, study: Study, rater: Rater) -> HttpResponse:
+    """Claim the rater's next task and go to it, or to their own page of the study if there is none."""
     try:
-        rater = rater_for(request, study)
         assignment, _progress = next_assignment(
             rater, study, clock=timezone.now, conditions=conditions_of(study, rater)
         )
@@ -145,7 +155,7 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
         )
     except (NoTaskLeft, StudyNotOpen) as reason:
         _tell(request, reason)
-        return _confirmed(_leave(request, study), assignment)
+        return _confirmed(_go(request, _after_the_last(reason, assignment.rater, study)), assignment)
     if not getattr(request, "htmx", False):
         return redirect("annotation:rate", following.public_id)
     show_now(following)
@@ -155,6 +165,16 @@ def _advance(request: HttpRequest, assignment: Assignment, outcome: Outcome | No
     previous = assignment.public_id if outcome is not None else ""
     response = screen_page(request, following, screen, form, progress=progress, draft=draft, previous=previous)
     return _confirmed(response, assignment)
+
+
+def _after_the_last(reason: Exception, rater: Rater, study: Study) -> str:
+    """Where a rater without a further task goes: to the questions after the work if it is over, else to their own page."""
+    if isinstance(reason, NoTaskLeft) and not isinstance(reason, TooFast):
+        quota, given = Policies.of(study).quota, given_answers(rater)
+        over = (quota is not None and given >= quota) or next_seat_for(study, rater, clock=timezone.now) is None
+        if over and due_after(rater, study, quota=quota, given=given):
+            return reverse("annotation:questionnaire", args=[study, AFTER])
+    return reverse("annotation:done", args=[study])
 
 
 def _leave(request: HttpRequest, study: Study) -> HttpResponse:

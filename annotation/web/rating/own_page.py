@@ -16,6 +16,7 @@ from annotation.assignment.rater_status import APPEAL, late_note, stop_when_due,
 from annotation.models import Assignment, Flag, LateChange, Rater, Study
 from annotation.policies.policies import Policies
 from annotation.policies.quality_checks import TRAINING, plan_of
+from annotation.questionnaires.asking import due_after
 from annotation.recruitment.cohorts import QUOTA_FULL, UNFINISHED, completion_of
 from annotation.recruitment.participants import in_this_submission
 from annotation.recruitment.participation import rater_known, rater_page, study_to_rate
@@ -52,11 +53,18 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
     # A rater who finds all slots held before completing the study waits for one; this outcome has no code.
     short = completion is not None and completion.outcome == QUOTA_FULL
     waits = next_seat is not None and (short or not (progress and progress.submitted))
+    own_quota = Policies.of(study).quota
+    after = None
+    if rater is not None and progress is not None and not more and not waits:
+        after = due_after(rater, study, quota=own_quota, given=progress.submitted)
+    if completion is not None and completion.outcome in UNFINISHED and (waits or (after is not None and after.holds)):
+        completion = None
     context = {
         "study": study,
         "known": rater is not None,
         "progress": progress,
-        "quota": Policies.of(study).quota,
+        "quota": own_quota,
+        "after": after,
         "waits": waits,
         "uncounted": late_note(rater, study) if rater else "",
         "lead_note": note_for(rater) if rater else ("", ""),
@@ -67,7 +75,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         "stopped": why_stopped(rater) if rater else "",
         "appealed": bool(rater) and Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).exists(),
         "may_move": getattr(rater, "participant", None) is not None,
-        "completion": None if waits and completion and completion.outcome in UNFINISHED else completion,
+        "completion": completion,
     }
     context |= seat_wait(next_seat) if next_seat else {}
     response = render(request, "annotation/done.html", context)

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.assignment.attention_checks import NotMarkable, mark_gold
+from annotation.assignment.attention_checks import NotMarkable, check_tasks, mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
-from annotation.policies.policies import CONTROL, GOLD
-from annotation.policies.quality_checks import BEFORE_RATING
+from annotation.policies.policies import CONTROL, GOLD, Policies
+from annotation.policies.quality_checks import BEFORE_RATING, QUALIFICATION, TRAINING
 from annotation.rubrics.scales import number_text
 from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import LARGE, StudyRefused, is_large, log_event, make_tasks
@@ -130,6 +130,25 @@ def _purpose_names() -> dict[str, str]:
     }
 
 
+def _open_to_mark(study: Study) -> QuerySet[Task]:
+    """Tasks without a known answer that no rater has been given."""
+    return study.tasks.filter(gold__isnull=True).exclude(assignments__rater__kind__in=["person", "slot"])
+
+
+def _after(task: Task) -> Q:
+    """The tasks that come after this one in the order of the list."""
+    return Q(position__gt=task.position) | Q(position=task.position, pk__gt=task.pk)
+
+
+def _purpose_wanted(study: Study) -> str:
+    """What the study still needs marked tasks for: its qualification, its practice, or else gold items."""
+    policies = Policies.of(study)
+    rule = policies.qualification
+    if rule is not None and check_tasks(study, QUALIFICATION).count() < rule.of:
+        return QUALIFICATION
+    return TRAINING if policies.training and not check_tasks(study, TRAINING).exists() else GOLD
+
+
 @results_page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -139,7 +158,7 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return _make_tasks_to_choose(request, study)
     sought = request.GET.get("q", "").strip()
-    open_to_mark = study.tasks.filter(gold__isnull=True).exclude(assignments__rater__kind__in=["person", "slot"])
+    open_to_mark = _open_to_mark(study)
     if sought:
         open_to_mark = open_to_mark.filter(
             Q(response_a__instruction__external_id__icontains=sought)
@@ -184,7 +203,8 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     tasks = study.tasks.select_related("response_a__instruction", "response_b", "answer_rubric", "study")
     task = get_object_or_404(tasks, public_id=task_id)
     criteria = list(task.answer_rubric.criteria.all())
-    form = KnownAnswerForm(criteria, request.POST if request.method == "POST" else None)
+    initial = {"purpose": _purpose_wanted(study)}
+    form = KnownAnswerForm(criteria, request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             mark_gold(task, form.expected(), purpose=form.cleaned_data["purpose"], why=form.why())
@@ -199,6 +219,9 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
                 after={"task": task.key, **(task.gold or {})},
             )
             messages.success(request, _("The task has been marked."))
+            following = _open_to_mark(study).filter(_after(task)).order_by("position", "pk").first()
+            if request.POST.get("do") == "next" and following is not None:
+                return redirect("annotation:mark_task", study, following.public_id)
             return redirect("annotation:known_answers", study)
     context = {
         "study": study,

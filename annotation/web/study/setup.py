@@ -13,8 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.masking.scan import is_decided, undecided
-from annotation.models import Study
+from annotation.models import Questionnaire, Study
 from annotation.policies.policies import Policies, change_policies
+from annotation.questionnaires.asking import current
 from annotation.studies.access import study_led_by
 from annotation.studies.fitting import unfitting_rubrics
 from annotation.studies.life_cycle import (
@@ -29,7 +30,7 @@ from annotation.studies.life_cycle import (
 from annotation.studies.provenance import provenance_of
 from annotation.web.study.forms import StudyForm
 from annotation.web.study.setup_review import review_of, step_url
-from annotation.web.study.setup_steps import BY_KEY, QUESTIONS, REVIEW, STEPS, Step, folds_of, shown_fields
+from annotation.web.study.setup_steps import BY_KEY, CHECKS, QUESTIONS, REVIEW, STEPS, Step, folds_of, shown_fields
 from core.background import send_after_commit
 from core.messages.rendering import for_reader
 
@@ -83,6 +84,8 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         "naming": undecided(study),
         "is_draft": study.status == Study.Status.DRAFT,
     }
+    if step.key == CHECKS:
+        context["asked"] = _asked_in_words(study)
     if step.key == REVIEW and context["is_draft"]:
         context["review"] = review_of(study)
     if step.key == QUESTIONS and study.kind != Study.Kind.REVIEW:
@@ -92,6 +95,15 @@ def setup(request: HttpRequest, slug: str) -> HttpResponse:
         }
     status = 422 if request.method == "POST" else 200
     return render(request, "annotation/setup.html", context, status=status)
+
+
+def _asked_in_words(study: Study) -> str:
+    """What the questionnaires ask raters now, in one line."""
+    before, after = (current(study, moment) for moment in Questionnaire.Moment.values)
+    if before is None and after is None:
+        return _("Raters are not asked about themselves.")
+    told = _("Questions before the first task: %(before)s; after the last one: %(after)s.")
+    return told % {"before": len(before.questions) if before else 0, "after": len(after.questions) if after else 0}
 
 
 def _following(step: Step) -> Step | None:

@@ -16,10 +16,13 @@ from annotation.models import (
     BonusPayment,
     Cohort,
     LateChange,
+    QuestionnaireAnswer,
     QuestionReview,
     Score,
     TimeCorrection,
 )
+from annotation.questionnaires.asking import give, save_questions
+from annotation.questionnaires.presets import preset
 from core.db.append_only import DOOR, removing
 from generation.models import Endpoint, EndpointGrant
 from judging.models import Judge, JudgeRun, PlannedItem, Reply
@@ -37,6 +40,8 @@ RECORDS = {
     "annotation_latechange",
     "annotation_proposedcriterion",
     "annotation_questiondraft",
+    "annotation_questionnaire",
+    "annotation_questionnaireanswer",
     "annotation_questionreview",
     "annotation_score",
     "annotation_timecorrection",
@@ -72,6 +77,8 @@ def record():
     start_review(checklist, by=lead)
     question = current_questions(checklist)[0].question
     review(checklist, question.pk, sound=True, comment="", by=make_user("rater", workspace))
+    asked = save_questions(study, "before", preset("person"), by=None)
+    give(asked, make_rater(study), {"expertise": 3}, language="en")
     connection.check_constraints()  # PostgreSQL truncates no table with checks outstanding
     return workspace
 
@@ -116,6 +123,8 @@ def test_a_record_can_be_neither_deleted_nor_emptied_but_through_the_door(record
             QuestionReview.objects.all()._raw_delete(using="default")
         if table == "annotation_bonusbatch":  # nor can its payments
             BonusPayment.objects.all()._raw_delete(using="default")
+        if table == "annotation_questionnaire":  # its answers cannot do without it
+            QuestionnaireAnswer.objects.all()._raw_delete(using="default")
         rows.all()._raw_delete(using="default")
     assert rows.count() == (1 if table == "accounts_event" else 0)
 
