@@ -18,46 +18,45 @@ from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArra
 
 Statistic: TypeAlias = Callable[[FloatArray], tuple[FloatArray, BoolArray]]
 """Sums (n, k) -> values (n, q) and whether each line of sums defines them (n,)."""
-
 Scale: TypeAlias = Literal["plain", "share", "correlation"]
-NotStated: TypeAlias = Literal["few_instructions", "few_raters", "undefined_replicate", "no_variation"]
+NotStated: TypeAlias = Literal["few_instructions", "few_raters", "undefined_without_one"]
 
 MOST_REPLICATES = 2_000
 GROUPS = 200
-LINES_AT_ONCE = 65_536
-FROM_FIVE = 5
-"""From this many raters on, the part of the raters' variance that is due to single answers is taken off."""
+NUMBERS_AT_ONCE = 2_000_000
+FEW_RATERS = 5
+"""Below this many raters, their variance cannot be told from that of their single answers."""
 
 
 @dataclass(frozen=True)
 class TaskSums:
     """What tasks add to the sums of a statistic, with all of their raters and without one of them.
 
-    `total` (tasks, k) is what each task adds, `instruction` (tasks,) its instruction's code from 0 up. One line stands for
-    one rater's answer to one task: `task` (lines,), `rater` (lines,) codes from 0 up, and without(a, b) (b - a, k), what the
-    tasks of lines a to b add when that line's rater is left out (zeros if the task then has too few raters).
+    `instruction` (tasks,) holds each task's instruction, from 0 up. A line is one rater's answer to one task: `rater`
+    (lines,) from 0 up, in the order of their tasks; task t has lines first[t] to first[t + 1], `first` (tasks + 1,).
+    whole(a, b) (b - a, width) is what tasks a to b add, and without(a, b) (b - a, width) what the task of each of the lines
+    a to b adds when that line's rater is left out (zeros if the task then has too few raters).
     """
 
-    total: FloatArray
     instruction: IntArray
-    task: IntArray
     rater: IntArray
+    first: IntArray
+    width: int
+    whole: Callable[[int, int], FloatArray]
     without: Callable[[int, int], FloatArray]
 
 
 @dataclass(frozen=True)
 class CrossedVariance:
-    """Variances (q,) of a statistic over instructions and raters, and what they rest on.
+    """A statistic (q,) and its variances (q,) over instructions and over raters.
 
-    `instructions` is V_I, `raters` V_R, `cells` V_C (one rater's answers to one instruction); `such` is their sum
-    V_I + V_R - V_C, not below either of the first two, with `freedom` degrees of freedom. `not_stated` says why the three
-    last are nan. `value` (q,) is the statistic itself.
+    `these` is the variance for these raters, `such` that for such raters with `freedom` degrees of freedom; `raters` is what
+    the raters alone add. nan stands where `not_stated` says why there is none.
     """
 
     value: FloatArray
-    instructions: FloatArray
+    these: FloatArray
     raters: FloatArray
-    cells: FloatArray
     such: FloatArray
     freedom: FloatArray
     n_instructions: int
@@ -67,87 +66,110 @@ class CrossedVariance:
 
 @dataclass(frozen=True)
 class Ends:
-    """Ends (q,) of a 95 % interval. `not_stated` says why there is none; the ends are then nan."""
+    """Ends (q,) of a 95 % interval, nan where `not_stated` says why there is none."""
 
     low: FloatArray
     high: FloatArray
     not_stated: NotStated | None
 
 
-def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int = 3, seed: int = 0) -> CrossedVariance:
-    """Variances for these and for such raters by the jackknife over crossed clusters.
+@dataclass(frozen=True)
+class _Taken:
+    """What leaving out takes from the sums `all` (width,): instructions, raters, cells, the last two also centred."""
 
-    Cameron, Gelbach and Miller (2011): V_I + V_R - V_C, each the delete-one jackknife centred at its replicates' mean.
-    Above 2,000 clusters of a kind, 200 random groups of equal size are left out in their place. The degrees of freedom are
-    Satterthwaite's, V^2 / (V_I^2/(I-1) + D^2/(R-1)), D = V_R - V_C from five raters on and V_R below, between R-1 and I-1.
-    Raises NoStatistic where the statistic is undefined on the data themselves.
+    all: FloatArray
+    instructions: FloatArray
+    raters: FloatArray
+    cells: FloatArray
+    centred_raters: FloatArray
+    centred_cells: FloatArray
+
+
+def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int = 3, seed: int = 0) -> CrossedVariance:
+    """Variances for these and for such raters by the delete-one jackknife over crossed clusters.
+
+    Cameron, Gelbach and Miller (2011): V_I + V_R - V_C for instructions, raters, and cells (one rater's answers to one
+    instruction). V_R - V_C is computed twice and the larger one taken: from the raters' answers as they are, and from what
+    each changes beyond the mean change by an answer to the same task, times (m - 1)/m for m answers per task. The first
+    misses raters of statistics that jump (leave-one-out agreement), the second severity where it enters squared (alpha).
+    It is not below 0 and, with fewer than five raters, not below V_R - V_I. The degrees of freedom are Satterthwaite's,
+    V^2 / (V_I^2/(I-1) + D^2/(R-1)), between R-1 and I-1; D is V_R - V_C, or the centred V_R if that is larger. Above 2,000
+    clusters of a kind, 200 random groups of equal size are left out in their place. Raises NoStatistic where the statistic
+    is undefined on the data themselves.
     """
-    whole = sums.total.sum(axis=0)
-    values, defined = statistic(whole[None])
+    n_instructions, n_raters = int(sums.instruction.max()) + 1, int(sums.rater.max()) + 1
+    taken = _taken(sums, np.random.default_rng(seed))
+    values, defined = statistic(taken.all[None])
     if not defined[0]:
         raise NoStatistic("The quantity is undefined on these ratings: nothing in them varies as it needs.")
     value = values[0]
-    rng = np.random.default_rng(seed)
-    n_instructions, n_raters = int(sums.instruction.max()) + 1, int(sums.rater.max()) + 1
     nothing = np.full(value.shape, np.nan)
-    by_instruction = _replicates(whole, _grouped(sums.instruction, n_instructions, rng), sums.total, statistic)
-    v_i = nothing if by_instruction is None else _jackknife(by_instruction)
+    these = _jackknife(taken.all - taken.instructions, statistic)
     reason: NotStated | None = None
     if n_instructions < MIN_CLUSTERS:
         reason = "few_instructions"
     elif n_raters < least_raters:
         reason = "few_raters"
-    elif by_instruction is None:
-        reason = "undefined_replicate"
-    v_r = v_c = such = freedom = nothing
-    if reason is None:
-        cells, n_cells = _cells(sums, n_raters, rng)
-        by_rater, by_cell = _left_out(sums, cells, n_cells, n_raters)
-        raters = _values(whole - by_rater, statistic)
-        single = _values(whole - by_cell, statistic)
-        if raters is None or single is None:
-            reason = "undefined_replicate"
-        else:
-            v_r, v_c = _jackknife(raters), _jackknife(single)
-            such = np.maximum(v_i + v_r - v_c, np.maximum(v_i, v_r))
-            freedom = _freedom(v_i, v_r, v_c, such, n_instructions, n_raters)
-    return CrossedVariance(value, v_i, v_r, v_c, such, freedom, n_instructions, n_raters, reason)
+    parts = [taken.raters, taken.cells, taken.centred_raters, taken.centred_cells]
+    found = [None if reason else _jackknife(taken.all - part, statistic) for part in parts]
+    v_r, v_c, centred_r, centred_c = found
+    if these is None or v_r is None or v_c is None or centred_r is None or centred_c is None:
+        left = nothing if these is None else these
+        why = reason or "undefined_without_one"
+        return CrossedVariance(value, left, nothing, nothing, nothing, n_instructions, n_raters, why)
+    answers = len(sums.rater) / len(sums.instruction)
+    share = (answers - 1) / answers
+    centred_r *= share * n_raters / (n_raters - 1)
+    centred_c *= share * len(taken.cells) / (len(taken.cells) - 1)
+    own = np.maximum(np.maximum(v_r - v_c, centred_r - centred_c), 0.0)
+    if n_raters < FEW_RATERS:
+        own = np.maximum(own, centred_r - these)
+    such = these + own
+    below = these**2 / (n_instructions - 1) + np.maximum(own, centred_r) ** 2 / (n_raters - 1)
+    freedom = np.divide(such**2, below, out=np.full(such.shape, n_instructions - 1.0), where=below > 0)
+    fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
+    freedom = np.minimum(np.maximum(freedom, fewest), most)
+    return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None)
 
 
 def such_raters(variance: CrossedVariance, scale: Scale) -> Ends:
     """The 95 % interval for such raters, with Student's t on the scale named.
 
-    A share has Wilson's interval of as many independent answers as would be as uncertain (with every answer alike, as many as
+    A share has Wilson's interval of as many independent answers as would be as uncertain (where all are alike, as many as
     there are instructions), a correlation Fisher's scale by the delta method, everything else its own scale.
     """
-    if variance.not_stated is not None:
-        nothing = np.full(variance.value.shape, np.nan)
-        return Ends(nothing, nothing, variance.not_stated)
-    return _ends(variance.value, variance.such, variance.freedom, variance.n_instructions, scale)
+    return _ends(variance, variance.such, variance.freedom, scale, variance.not_stated)
 
 
 def these_raters(variance: CrossedVariance, scale: Scale) -> Ends:
     """The 95 % interval for these raters, as such_raters but with the instructions' variance alone."""
-    if variance.n_instructions < MIN_CLUSTERS or np.isnan(variance.instructions).any():
-        nothing = np.full(variance.value.shape, np.nan)
-        few = variance.n_instructions < MIN_CLUSTERS
-        return Ends(nothing, nothing, "few_instructions" if few else "undefined_replicate")
     freedom = np.full(variance.value.shape, variance.n_instructions - 1.0)
-    return _ends(variance.value, variance.instructions, freedom, variance.n_instructions, scale)
+    reason: NotStated | None = None
+    if variance.n_instructions < MIN_CLUSTERS:
+        reason = "few_instructions"
+    elif np.isnan(variance.these).any():
+        reason = "undefined_without_one"
+    return _ends(variance, variance.these, freedom, scale, reason)
 
 
-def _ends(value: FloatArray, variance: FloatArray, freedom: FloatArray, instructions: int, scale: Scale) -> Ends:
+def _ends(
+    found: CrossedVariance, variance: FloatArray, freedom: FloatArray, scale: Scale, reason: NotStated | None
+) -> Ends:
     from scipy.special import stdtrit
 
+    value = found.value
+    if reason is not None:
+        nothing = np.full(value.shape, np.nan)
+        return Ends(nothing, nothing, reason)
     reach = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
     if scale == "share":
-        return _share_ends(value, variance, reach, instructions)
+        return _share_ends(value, variance, reach, found.n_instructions)
     half = reach * np.sqrt(variance)
     if scale == "plain":
         return Ends(value - half, value + half, None)
     inside = np.clip(value, -1 + 1e-12, 1 - 1e-12)
-    on_scale, steep = np.arctanh(inside), 1 - inside**2
-    return Ends(np.tanh(on_scale - half / steep), np.tanh(on_scale + half / steep), None)
+    on_scale, slope = np.arctanh(inside), 1 - inside**2
+    return Ends(np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope), None)
 
 
 def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, instructions: int) -> Ends:
@@ -160,23 +182,47 @@ def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, inst
     return Ends(ends[:, 0], ends[:, 1], None)
 
 
-def _freedom(
-    v_i: FloatArray, v_r: FloatArray, v_c: FloatArray, such: FloatArray, instructions: int, raters: int
-) -> FloatArray:
-    own = np.maximum(v_r - v_c, 0.0) if raters >= FROM_FIVE else v_r
-    below = v_i**2 / (instructions - 1) + own**2 / (raters - 1)
-    found = np.divide(such**2, below, out=np.full(such.shape, float(instructions - 1)), where=below > 0)
-    few, many = sorted((raters - 1.0, instructions - 1.0))
-    return np.asarray(np.clip(found, few, many), dtype=np.float64)
+def _jackknife(sums: FloatArray, statistic: Statistic) -> FloatArray | None:
+    """The jackknife's variance from sums (g, width) without each cluster; None where one of them defines no value."""
+    values, defined = statistic(sums)
+    if not (bool(defined.all()) and bool(np.isfinite(values).all())):
+        return None
+    g = len(values)
+    return np.asarray((g - 1) / g * ((values - values.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64)
 
 
-def _jackknife(replicates: FloatArray) -> FloatArray:
-    g = len(replicates)
-    return np.asarray((g - 1) / g * ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64)
+def _taken(sums: TaskSums, rng: np.random.Generator) -> _Taken:
+    task = np.repeat(np.arange(len(sums.instruction)), np.diff(sums.first))
+    raters, n_raters = sums.rater, int(sums.rater.max()) + 1
+    instructions, n_instructions = _grouped(sums.instruction, rng)
+    cells, n_cells = _cells(sums.instruction[task], raters, rng)
+    found = {
+        "instructions": np.zeros((n_instructions, sums.width)),
+        "raters": np.zeros((n_raters, sums.width)),
+        "cells": np.zeros((n_cells, sums.width)),
+        "centred_raters": np.zeros((n_raters, sums.width)),
+        "centred_cells": np.zeros((n_cells, sums.width)),
+    }
+    at_once = max(1, NUMBERS_AT_ONCE // sums.width)
+    start = 0
+    while start < len(sums.instruction):
+        end = int(np.searchsorted(sums.first, sums.first[start] + at_once, side="right")) - 1
+        end = min(max(end, start + 1), len(sums.instruction))
+        lines = slice(int(sums.first[start]), int(sums.first[end]))
+        whole, own = sums.whole(start, end), task[lines] - start
+        found["instructions"] += sum_by(instructions[start:end], n_instructions, whole)
+        taken = whole[own] - sums.without(lines.start, lines.stop)
+        mean = sum_by(own, end - start, taken) / np.bincount(own, minlength=end - start)[:, None]
+        for name, values in (("", taken), ("centred_", taken - mean[own])):
+            found[f"{name}raters"] += sum_by(raters[lines], n_raters, values)
+            found[f"{name}cells"] += sum_by(cells[lines], n_cells, values)
+        start = end
+    return _Taken(all=found["instructions"].sum(axis=0), **found)
 
 
-def _grouped(codes: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+def _grouped(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
     """The codes themselves, or random groups of them of equal size where there are too many to leave out one by one."""
+    n = int(codes.max()) + 1
     if n <= MOST_REPLICATES:
         return codes, n
     group = np.empty(n, dtype=np.int64)
@@ -184,38 +230,14 @@ def _grouped(codes: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArra
     return group[codes], GROUPS
 
 
-def _replicates(
-    whole: FloatArray, groups: tuple[IntArray, int], adds: FloatArray, statistic: Statistic
-) -> FloatArray | None:
-    return _values(whole - sum_by(groups[0], groups[1], adds), statistic)
-
-
-def _values(sums: FloatArray, statistic: Statistic) -> FloatArray | None:
-    values, defined = statistic(sums)
-    return values if bool(defined.all()) and bool(np.isfinite(values).all()) else None
-
-
-def _cells(sums: TaskSums, raters: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Cell of each line: one rater's answers to one instruction, or a group of cells in which no instruction is twice."""
-    keys = sums.instruction[sums.task] * raters + sums.rater
-    given, cell = np.unique(keys, return_inverse=True)
+def _cells(instruction: IntArray, rater: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Cell of each line, or a group of cells in which an instruction occurs once while it has up to 200 raters."""
+    given, cell = np.unique(instruction * (int(rater.max()) + 1) + rater, return_inverse=True)
     cell = cell.reshape(-1).astype(np.int64)
     if len(given) <= MOST_REPLICATES:
         return cell, len(given)
-    instruction = given // raters
-    order = np.lexsort((rng.random(len(given)), rng.permutation(int(instruction.max()) + 1)[instruction]))
+    owner = given // (int(rater.max()) + 1)
+    order = np.lexsort((rng.random(len(given)), rng.permutation(int(owner.max()) + 1)[owner]))
     group = np.empty(len(given), dtype=np.int64)
     group[order] = np.arange(len(given)) % GROUPS
     return group[cell], GROUPS
-
-
-def _left_out(sums: TaskSums, cells: IntArray, n_cells: int, n_raters: int) -> tuple[FloatArray, FloatArray]:
-    """What leaving out each rater (R, k) and each cell (C, k) takes from the sums."""
-    width = sums.total.shape[1]
-    by_rater, by_cell = np.zeros((n_raters, width)), np.zeros((n_cells, width))
-    for start in range(0, len(sums.task), LINES_AT_ONCE):
-        end = min(start + LINES_AT_ONCE, len(sums.task))
-        taken = sums.total[sums.task[start:end]] - sums.without(start, end)
-        by_rater += sum_by(sums.rater[start:end], n_raters, taken)
-        by_cell += sum_by(cells[start:end], n_cells, taken)
-    return by_rater, by_cell

@@ -133,7 +133,8 @@ def _distances(levels: FloatArray, metric: Metric) -> FloatArray:
 
 def _alpha_values(observed: FloatArray, expected: FloatArray, ratings: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Alpha and both disagreements from the summed distances of pairs within units and of all pairs."""
-    usable = expected > 1e-12 * np.max(expected, initial=0.0)
+    usable = (expected > 1e-12 * np.max(expected, initial=0.0)) & (ratings > 1.5)
+    ratings = np.where(usable, ratings, 2.0)
     within = observed / ratings
     overall = expected / (ratings * (ratings - 1))
     return np.column_stack([1 - within / np.where(usable, overall, 1.0), within, overall]), usable

@@ -11,7 +11,7 @@ import numpy as np
 from calibration.statistics.agreement.alpha import Metric, alpha_sums
 from calibration.statistics.agreement.leave_one_out import left_out_modes
 from calibration.statistics.agreement.rating_tables import count_table, level_codes, with_two_raters
-from calibration.statistics.populations import CrossedVariance, Statistic, TaskSums, crossed_variance
+from calibration.statistics.populations import CrossedVariance, TaskSums, crossed_variance
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
 LEAST_RATERS = 3
@@ -30,8 +30,7 @@ def agreement_variance(
         tasks_left = np.rint(sums[:, 1])
         return sums[:, :1] / np.maximum(tasks_left, 1.0)[:, None], tasks_left > 0
 
-    columns = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    found = _table_sums(tasks, columns, raters, instructions, adds)
+    found = _table_sums(tasks, _numbered(labels), raters, instructions, adds)
     return crossed_variance(found, statistic, least_raters=LEAST_RATERS, seed=seed)
 
 
@@ -57,27 +56,35 @@ def _table_sums(
     tasks: IntArray, columns: IntArray, raters: IntArray, instructions: IntArray, adds: Callable[[IntArray], FloatArray]
 ) -> TaskSums:
     """Sums of a statistic of count tables, over the tasks with two raters or more."""
-    lines = np.unique(tasks, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    lines = _numbered(tasks)
     counts = count_table(lines, columns)
     kept = with_two_raters(counts)
     place = np.full(len(counts), -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
-    used = place[lines] >= 0
-    task, column = place[lines[used]], columns[used]
-    rater = np.unique(raters[used], return_inverse=True)[1].reshape(-1).astype(np.int64)
-    by_line = np.unique(instructions[used], return_inverse=True)[1].reshape(-1).astype(np.int64)
+    order = np.argsort(place[lines], kind="stable")
+    order = order[place[lines][order] >= 0]
+    task, column = place[lines][order], columns[order]
     instruction = np.zeros(len(kept), dtype=np.int64)
-    instruction[task] = by_line
+    instruction[task] = _numbered(instructions[order])
     table = counts[kept]
-    total = adds(table)
+
+    def whole(start: int, end: int) -> FloatArray:
+        return adds(table[start:end])
 
     def without(start: int, end: int) -> FloatArray:
-        left = table[task[start:end]].copy()
+        left = table[task[start:end]]
         left[np.arange(end - start), column[start:end]] -= 1
         enough = left.sum(axis=1) >= 2
-        found = np.zeros((end - start, total.shape[1]))
+        found = np.zeros((end - start, width))
         if enough.any():
             found[enough] = adds(left[enough])
         return found
 
-    return TaskSums(total, instruction, task, rater, without)
+    width = adds(table[:1]).shape[1]
+    first = np.searchsorted(task, np.arange(len(kept) + 1))
+    return TaskSums(instruction, _numbered(raters[order]), first, width, whole, without)
+
+
+def _numbered(codes: IntArray) -> IntArray:
+    """Codes from 0 up without gaps."""
+    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
