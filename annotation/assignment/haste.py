@@ -21,10 +21,10 @@ from annotation.rules.reading_time import (
     CHARACTERS_A_WORD,
     FASTEST_WORDS_A_MINUTE,
     FEWEST_WORDS,
+    count_words,
     in_words,
     words_a_minute,
 )
-from annotation.texts.rendering import count_words
 
 TOO_FAST = "too_fast"
 """The condition key under which an answer's pace, in words a minute, is kept."""

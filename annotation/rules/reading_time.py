@@ -7,6 +7,7 @@ as words (350 per minute for 220 words, as in the reading times on the rating pa
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,9 @@ FEWEST_WORDS = 100
 """In a shorter text a few seconds decide the pace, which says nothing about how it was read."""
 TOLERATED_SECONDS = 1.0
 """A browser rounds its clock and may be ahead by this much."""
+
+CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,9 @@ def in_words(words: int, characters: int) -> float:
 def words_a_minute(words: float, seconds: float) -> float:
     """Return the pace, in words per minute, of reading this many words in this many seconds (at least 0.1 s)."""
     return 60 * words / max(seconds, 0.1)
+
+
+def count_words(text: str) -> tuple[int, int]:
+    """Return (number of words written with letters, number of CJK characters)."""
+    characters = len(CJK.findall(text))
+    return len(_WORD.findall(CJK.sub(" ", text))), characters

@@ -27,6 +27,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from annotation.rules.quoting import TextMap
+from annotation.rules.reading_time import CJK, count_words
 from annotation.texts.notation import spelled_out
 from annotation.texts.rendered_files import kept, rendering_version
 from core.errors import UserError
@@ -53,9 +54,7 @@ MOST_HEADINGS = 400
 WORDS_A_MINUTE = 220
 CJK_CHARACTERS_A_MINUTE = 350
 
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LINE_END = re.compile(r"\r\n?|\n")
-_WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _ALIGNMENTS = {"text-align:right": "to-right", "text-align:center": "to-center"}
 _MATHML = {
     "math",
@@ -366,16 +365,10 @@ def _heard(inline: Token) -> str:
 def language_of(text: str) -> str:
     """Return 'zh-hans' if Chinese characters prevail, 'ja' if there are kana among them, and '' otherwise."""
     sample = text[:4000]
-    characters = len(_CJK.findall(sample))
+    characters = len(CJK.findall(sample))
     if characters * 3 < len(sample.strip()):
         return ""
     return "ja" if re.search("[\u3040-\u30ff]", sample) else "zh-hans"
-
-
-def count_words(text: str) -> tuple[int, int]:
-    """Return (number of words written with letters, number of CJK characters)."""
-    characters = len(_CJK.findall(text))
-    return len(_WORD.findall(_CJK.sub(" ", text))), characters
 
 
 @cache

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from calibration.statistics.agreement.leave_one_out import (
     outer_leave_one_out,
 )
 from calibration.statistics.agreement.rater_correlations import rater_matrix
+from calibration.statistics.agreement.such_raters import agreement_variance, alpha_variance
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.populations import CrossedVariance, Scale, such_raters
 from calibration.statistics.ties import level_places
 from core.errors import UserError
 
@@ -47,12 +50,32 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class SuchRaters:
+    """The ends of a 95 % interval for raters like these: instructions and raters are both taken as drawn.
+
+    `raters_share` is the part of the variance (0 to 1) that the raters add. `not_stated` says why these are None: one of
+    populations.NotStated, or "positions" where the data identify positions, not persons; it is empty otherwise.
+    """
+
+    low: float | None
+    high: float | None
+    raters_share: float | None
+    n_instructions: int
+    n_raters: int
+    not_stated: str
+
+
+@dataclass(frozen=True)
 class AlphaValue(Interval):
-    """Krippendorff's alpha (1: full agreement, 0: chance) over `n_units` tasks with `n_values` labels."""
+    """Krippendorff's alpha (1: full agreement, 0: chance) over `n_units` tasks with `n_values` labels.
+
+    Its own ends are for these raters, those of `such` for such raters; `such` is None where no interval was asked for.
+    """
 
     value: float
     n_units: int
     n_values: int
+    such: SuchRaters | None
 
 
 @dataclass(frozen=True)
@@ -145,6 +168,7 @@ class AgreementReport:
     loo: float
     chance: float
     loo_interval: Interval
+    loo_such: SuchRaters
     alpha: dict[str, AlphaValue | NoAlpha]
     slots: bool
     by_criterion: list[CriterionAgreement]
@@ -213,7 +237,10 @@ def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: i
     key = criterion or default_criterion(frame)
     part = frame.of_criterion(key)
     kinds = _kinds(part)
-    loo = leave_one_out(part.task, level_places(part.label_values), draws=draws, seed=seed, clusters=part.instruction)
+    labels = level_places(part.label_values)
+    loo = leave_one_out(part.task, labels, draws=draws, seed=seed, clusters=part.instruction)
+    slots = Rater.Kind.SLOT in kinds.values()
+    variance = agreement_variance(part.task, labels, part.rater, part.instruction, seed=seed)
     return AgreementReport(
         study=study.slug,
         criterion=key,
@@ -226,9 +253,10 @@ def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: i
         loo=loo.rate,
         chance=loo.chance,
         loo_interval=_interval(loo),
-        alpha={metric: _alpha(part, metric, draws, seed) for metric in METRICS},
-        slots=Rater.Kind.SLOT in kinds.values(),
-        by_criterion=[_criterion_row(frame, key, draws, seed) for key in ordered_keys(frame)],
+        loo_such=_such(variance, "share", slots=slots),
+        alpha={metric: _alpha(part, metric, draws, seed, slots=slots) for metric in METRICS},
+        slots=slots,
+        by_criterion=[_criterion_row(frame, key, draws, seed, slots=slots) for key in ordered_keys(frame)],
         by_category=_category_rows(part),
         by_cohort=_cohort_rows(part),
         matrix=_matrix(part, kinds),
@@ -244,21 +272,30 @@ def _interval(estimate: LeaveOneOut | OuterLeaveOneOut | Alpha) -> Interval:
     return Interval(estimate.low, estimate.high, estimate.interval_kind, estimate.clusters)
 
 
-def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int) -> AlphaValue | NoAlpha:
+def _such(variance: CrossedVariance, scale: Scale, *, slots: bool) -> SuchRaters:
+    over = (variance.n_instructions, variance.n_raters)
+    ends = such_raters(variance, scale)
+    if slots or ends.not_stated is not None:
+        return SuchRaters(None, None, None, *over, "positions" if slots else str(ends.not_stated))
+    whole = float(variance.such[0])
+    share = float(variance.raters[0]) / whole if whole > 0 else 0.0
+    return SuchRaters(float(ends.low[0]), float(ends.high[0]), share, *over, "")
+
+
+def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int, *, slots: bool = False) -> AlphaValue | NoAlpha:
     assert metric in METRICS
+    values = part.label_values if metric == "nominal" else part.value
+    drawn = partial(krippendorff_alpha, metric=metric, draws=draws, seed=seed)  # type: ignore[arg-type]
     try:
-        alpha = krippendorff_alpha(
-            part.task,
-            part.label_values if metric == "nominal" else part.value,
-            metric=metric,  # type: ignore[arg-type]
-            draws=draws,
-            seed=seed,
-            clusters=part.instruction,
-        )
+        alpha = drawn(part.task, values, clusters=part.instruction)
     except NoStatistic as error:
         return NoAlpha(str(error), type(error).__name__)
+    such = None
+    if draws:
+        crossed = partial(alpha_variance, metric=metric, seed=seed)  # type: ignore[arg-type]
+        such = _such(crossed(part.task, values, part.rater, part.instruction), "correlation", slots=slots)
     ends = alpha.low, alpha.high, alpha.interval_kind, alpha.clusters
-    return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values)
+    return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values, such)
 
 
 def _metric_of(part: ScoreFrame) -> str:
@@ -266,10 +303,10 @@ def _metric_of(part: ScoreFrame) -> str:
     return "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
 
 
-def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int) -> CriterionAgreement:
+def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int, *, slots: bool) -> CriterionAgreement:
     part = frame.of_criterion(key)
     metric = _metric_of(part)
-    return CriterionAgreement(key, metric, _alpha(part, metric, draws, seed), _rate(part))
+    return CriterionAgreement(key, metric, _alpha(part, metric, draws, seed, slots=slots), _rate(part))
 
 
 def _rate(part: ScoreFrame) -> float | None:

@@ -1,9 +1,11 @@
-"""Load a synthetic clone of HelloBench in full size into a fresh SQLite database, in a process of its own.
+"""Load synthetic files of benchmarks in full size into a fresh SQLite database, each in a process of its own.
 
     python tests/benchmarks/import.py [--keep FOLDER]
 
-24 models answer 647 instructions, 3 more do so in the long-context experiment and 7 answer 123 instructions in
-four lengths: 20,913 judged records, some 190 MB. Ends with one line of JSON: seconds, records, peak_mb.
+24 models answer HelloBench's 647 instructions, 3 more do so in the long-context experiment and 7 answer 123 instructions in
+four lengths: 20,913 judged records, some 190 MB (seconds, records, peak_mb). LLMEval-2 has 480 questions, 20 models, and
+stars by people and by a judge (llmeval2_s); a score file of WildBench has 4 MB (wildbench_read_s by the reader alone,
+wildbench_s by the whole command). start_s is the time of a command that does nothing. Ends with one line of JSON.
 """
 
 import argparse
@@ -19,6 +21,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmark_files import write_llmeval2, write_wildbench
+
+from core.tables.bad_rows import refuse
+from generation.importers.wildbench import Wildbench
+
 SEED = 20240925
 MEAN_WORDS = 400
 VOCABULARY = 120_000
@@ -191,6 +200,22 @@ def measure(folder: Path) -> dict[str, float]:
     return {"seconds": round(seconds, 1), "records": records, "peak_mb": round(peak, 1)}
 
 
+def measure_others(folder: Path) -> dict[str, float]:
+    start, _peak = manage(folder, "check")
+    print(f"A command that does nothing took {start:.2f} s.")
+    stars = write_llmeval2(folder / "llmeval2", SEED)
+    second, _peak = manage(folder, "load_benchmark", "llmeval2", str(folder / "llmeval2"))
+    print(f"LLMEval-2 with {stars} stars loaded in {second:.1f} s.")
+    size = write_wildbench(folder / "wildbench", Writer(SEED).words, SEED)
+    started = time.perf_counter()
+    records = sum(1 for part in Wildbench(folder / "wildbench").parts() if part.study for _ in part.records(refuse))
+    read = time.perf_counter() - started
+    whole, _peak = manage(folder, "load_benchmark", "wildbench", str(folder / "wildbench"))
+    print(f"A score file of {size:.1f} MB with {records} scores was read in {read:.2f} s and loaded in {whole:.1f} s.")
+    found = {"llmeval2_s": second, "wildbench_read_s": read, "wildbench_s": whole, "start_s": start}
+    return {name: round(value, 2) for name, value in found.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, help="Keep the clone in this folder, for another time.")
@@ -202,7 +227,7 @@ def main() -> None:
             (folder / "clone").symlink_to(options.keep.resolve() / "clone")
             if not (options.keep / "clone").exists():
                 write_clone(options.keep / "clone")
-        result = measure(folder)
+        result = measure(folder) | measure_others(folder)
     print(json.dumps(result))
 
 

@@ -40,3 +40,9 @@ def test_a_command_that_runs_imports_no_page(tmp_path):
     found = imported(tmp_path, "load_instructions", "nowhere.csv", "--benchmark", "essays")
     assert "judging.urls" not in found
     assert "scipy" not in found
+
+
+def test_the_pages_import_no_library_of_statistics_before_one_of_them_needs_it(tmp_path):
+    found = imported(tmp_path, "check")
+    assert "judging.urls" in found
+    assert "scipy" not in found

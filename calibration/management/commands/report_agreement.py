@@ -10,13 +10,17 @@ from calibration.management.study_command import StudyCommand, add_excluded, exc
 from calibration.reports.agreement import (
     METRICS,
     AgreementReport,
+    AlphaValue,
     AmbiguousCriterion,
     Interval,
     JudgeAgreement,
     NoAlpha,
+    SuchRaters,
     agreement_report,
 )
 from calibration.reports.codec import Missing, plain
+from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.web.agreement.populations import LEAST_RATERS
 from calibration.web.messages.statistics import by_items
 
 
@@ -50,12 +54,15 @@ class Command(StudyCommand):
     def _print(self, report: AgreementReport) -> None:
         self.stdout.write(
             f"{report.study}, {report.criterion}: {report.n_labels} labels of {report.n_tasks} tasks\n"
-            f"leave-one-out {report.loo:.4f} ({_interval(report.loo_interval)}), chance {report.chance:.4f}"
+            f"leave-one-out {report.loo:.4f} ({_interval(report.loo_interval)}), chance {report.chance:.4f}\n"
+            f"  {_such(report.loo_such)}"
         )
         for metric in METRICS:
             alpha = report.alpha[metric]
             said = alpha.reason if isinstance(alpha, NoAlpha) else f"{alpha.value:.4f} ({_interval(alpha)})"
             self.stdout.write(f"alpha {metric:<8} {said}")
+            if isinstance(alpha, AlphaValue) and alpha.such is not None:
+                self.stdout.write(f"  {_such(alpha.such)}")
         for name, judge in report.judges.items():
             if isinstance(judge, JudgeAgreement):
                 said = f"{judge.loo:.4f} ({_interval(judge.interval)})"
@@ -67,7 +74,18 @@ class Command(StudyCommand):
 def shown(report: AgreementReport) -> dict[str, Any]:
     """Return the report as the command prints it: alphas as numbers, each judge with its rate, n and unscored."""
     values = plain(report)
-    names = ("study", "criterion", "n_tasks", "n_labels", "n_raters", "loo", "loo_interval", "chance", "judges")
+    names = (
+        "study",
+        "criterion",
+        "n_tasks",
+        "n_labels",
+        "n_raters",
+        "loo",
+        "loo_interval",
+        "loo_such",
+        "chance",
+        "judges",
+    )
     return {name: values[name] for name in names} | {
         "alpha": {metric: alpha["value"] for metric, alpha in values["alpha"].items()},
         "alpha_intervals": {
@@ -75,7 +93,22 @@ def shown(report: AgreementReport) -> dict[str, Any]:
             for metric, alpha in values["alpha"].items()
             if alpha["value"] is not None
         },
+        "alpha_such": {
+            metric: alpha["such"] for metric, alpha in values["alpha"].items() if alpha["value"] is not None
+        },
     }
+
+
+def _such(such: SuchRaters) -> str:
+    if such.low is None or such.high is None:
+        needs = {
+            "few_instructions": f"{such.n_instructions} instructions, fewer than {MIN_CLUSTERS}",
+            "few_raters": f"{such.n_raters} raters, fewer than {LEAST_RATERS}",
+            "positions": "the data identify positions, not persons",
+        }
+        why = needs.get(such.not_stated, "without one rater, too few answers could be compared")
+        return f"for raters like these: not stated ({why})"
+    return f"for raters like these: {such.low:.4f} to {such.high:.4f}, 95 %"
 
 
 def _interval(ends: Interval) -> str:

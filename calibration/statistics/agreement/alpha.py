@@ -4,6 +4,7 @@ Input is one line per rating; units and labels are integer codes from 0 up unles
 Intervals draw whole units, or whole clusters of units where `clusters` labels each rating with one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -82,10 +83,10 @@ def krippendorff_alpha(
     if np.count_nonzero(table.sum(axis=0)) < 2:
         raise NoDisagreementPossible(float(levels[int(table.sum(axis=0).argmax())]), total)
     codes, k = task_clusters(lines, len(counts), clusters, kept)
-    if metric == "ordinal":
-        statistic = _ordinal_alpha(table, codes, k)
+    if metric == "ordinal" and k * table.shape[1] ** 2 > MOST_SUMS:
+        statistic = _ordinal_by_draw(table, codes, k)
     else:
-        statistic = _fixed_alpha(table, codes, k, _distances(levels, metric))
+        statistic = _drawn(alpha_sums(levels, metric), table, codes, k)
     value, ends = cluster_intervals(statistic, k, draws=draws, seed=seed)
     return Alpha(
         value=float(value[0]),
@@ -102,6 +103,23 @@ def krippendorff_alpha(
     )
 
 
+@dataclass(frozen=True)
+class AlphaSums:
+    """What units add to the sums from which alpha is computed, and alpha from those sums.
+
+    adds(table (m, levels)) -> (m, k) for units of two ratings or more; values(sums (n, k)) -> alpha, the observed and the
+    expected disagreement (n, 3), and whether they are defined (n,).
+    """
+
+    adds: Callable[[FloatArray], FloatArray]
+    values: CountedStatistic
+
+
+def alpha_sums(levels: FloatArray, metric: Metric) -> AlphaSums:
+    """Alpha over these levels (ascending) as a function of sums over units."""
+    return _ordinal_alpha(len(levels)) if metric == "ordinal" else _fixed_alpha(_distances(levels, metric))
+
+
 def _distances(levels: FloatArray, metric: Metric) -> FloatArray:
     """Squared distance between every two levels."""
     apart = levels[:, None] - levels[None, :]
@@ -115,58 +133,80 @@ def _distances(levels: FloatArray, metric: Metric) -> FloatArray:
 
 def _alpha_values(observed: FloatArray, expected: FloatArray, ratings: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Alpha and both disagreements from the summed distances of pairs within units and of all pairs."""
-    usable = expected > 1e-12 * np.max(expected, initial=0.0)
+    usable = (expected > 1e-12 * np.max(expected, initial=0.0)) & (ratings > 1.5)
+    ratings = np.where(usable, ratings, 2.0)
     within = observed / ratings
     overall = expected / (ratings * (ratings - 1))
     return np.column_stack([1 - within / np.where(usable, overall, 1.0), within, overall]), usable
 
 
-def _fixed_alpha(table: FloatArray, codes: IntArray, k: int, distance: FloatArray) -> CountedStatistic:
-    """Alpha in a metric whose distances do not depend on the sample."""
-    within = ((table @ distance) * table).sum(axis=1) / (table.sum(axis=1) - 1)
-    sums = sum_by(codes, k, np.column_stack([within, table]))
+def _fixed_alpha(distance: FloatArray) -> AlphaSums:
+    """Alpha in a metric whose distances (levels, levels) do not depend on the sample."""
 
-    def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
-        m = drawn @ sums
-        totals = m[:, 1:]
-        return _alpha_values(m[:, 0], ((totals @ distance) * totals).sum(axis=1), totals.sum(axis=1))
+    def adds(table: FloatArray) -> FloatArray:
+        within = ((table @ distance) * table).sum(axis=1) / (table.sum(axis=1) - 1)
+        return np.column_stack([within, table])
 
-    return statistic
+    def values(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
+        totals = sums[:, 1:]
+        return _alpha_values(sums[:, 0], ((totals @ distance) * totals).sum(axis=1), totals.sum(axis=1))
+
+    return AlphaSums(adds, values)
 
 
-def _ordinal_alpha(table: FloatArray, codes: IntArray, k: int) -> CountedStatistic:
-    """Alpha in the ordinal metric, whose distances are those between mid-ranks in each sample.
+def _ordinal_alpha(levels: int) -> AlphaSums:
+    """Alpha in the ordinal metric over so many levels, whose distances are those between mid-ranks in each sample.
 
-    The square of a unit's summed ranks r't is r'(tt')r, so that sums of tt' over each cluster's units stand for the
-    units; where there are so many labels that those sums would be larger, units are processed for a few draws at a time.
+    The square of a unit's summed ranks r't is r'(tt')r, so that sums of tt' stand for the units.
     """
+
+    def adds(table: FloatArray) -> FloatArray:
+        raters = table.sum(axis=1)
+        scaled = table / (raters - 1)[:, None]
+        crossed = (scaled[:, :, None] * table[:, None, :]).reshape(len(table), levels * levels)
+        return np.column_stack([table, table * (raters / (raters - 1))[:, None], crossed])
+
+    def values(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
+        totals, squares = sums[:, :levels], sums[:, levels : 2 * levels]
+        ranks = _mid_ranks(totals)
+        products = sums[:, 2 * levels :].reshape(-1, levels, levels)
+        return _ordinal_values(totals, squares, ranks, np.einsum("bi,bij,bj->b", ranks, products, ranks))
+
+    return AlphaSums(adds, values)
+
+
+def _mid_ranks(totals: FloatArray) -> FloatArray:
+    """Mid-rank of each level, from the middle of all ratings."""
+    return np.asarray(totals.cumsum(axis=1) - totals / 2 - (totals.sum(axis=1) / 2)[:, None], dtype=np.float64)
+
+
+def _ordinal_values(
+    totals: FloatArray, squares: FloatArray, ranks: FloatArray, crossed: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    ratings = totals.sum(axis=1)
+    within = 2 * ((squares * ranks**2).sum(axis=1) - crossed)
+    expected = 2 * (ratings * (totals * ranks**2).sum(axis=1) - (totals * ranks).sum(axis=1) ** 2)
+    return _alpha_values(within, expected, ratings)
+
+
+def _drawn(sums: AlphaSums, table: FloatArray, codes: IntArray, k: int) -> CountedStatistic:
+    by_cluster = sum_by(codes, k, sums.adds(table))
+    return lambda drawn: sums.values(drawn @ by_cluster)
+
+
+def _ordinal_by_draw(table: FloatArray, codes: IntArray, k: int) -> CountedStatistic:
+    """Ordinal alpha with so many levels that sums of tt' would be larger than the units: a few draws at a time."""
     raters = table.sum(axis=1)
     totals_by_cluster = sum_by(codes, k, table)
     squares_by_cluster = sum_by(codes, k, table * (raters / (raters - 1))[:, None])
-    levels = table.shape[1]
-    crossed_sums = _crossed_by_cluster(table, codes, k) if k * levels**2 <= MOST_SUMS else None
 
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         totals = drawn @ totals_by_cluster
-        ratings = totals.sum(axis=1)
-        ranks = totals.cumsum(axis=1) - totals / 2 - (ratings / 2)[:, None]
-        if crossed_sums is None:
-            crossed = _crossed_by_draw(table, codes, k, drawn, ranks)
-        else:
-            products = (drawn @ crossed_sums).reshape(-1, levels, levels)
-            crossed = np.einsum("bi,bij,bj->b", ranks, products, ranks)
-        within = 2 * ((drawn @ squares_by_cluster * ranks**2).sum(axis=1) - crossed)
-        expected = 2 * (ratings * (totals * ranks**2).sum(axis=1) - (totals * ranks).sum(axis=1) ** 2)
-        return _alpha_values(within, expected, ratings)
+        ranks = _mid_ranks(totals)
+        crossed = _crossed_by_draw(table, codes, k, drawn, ranks)
+        return _ordinal_values(totals, drawn @ squares_by_cluster, ranks, crossed)
 
     return statistic
-
-
-def _crossed_by_cluster(table: FloatArray, codes: IntArray, k: int) -> FloatArray:
-    """Sum over each cluster's units of tt'/(raters - 1), flat: (k, levels * levels)."""
-    scaled = table / (table.sum(axis=1) - 1)[:, None]
-    columns = [sum_by(codes, k, scaled * table[:, [level]]) for level in range(table.shape[1])]
-    return np.concatenate(columns, axis=1)
 
 
 def _crossed_by_draw(table: FloatArray, codes: IntArray, k: int, drawn: FloatArray, ranks: FloatArray) -> FloatArray:

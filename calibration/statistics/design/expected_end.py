@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy import stats
 
 from calibration.statistics.errors import TooFewRatings
 
@@ -39,8 +38,10 @@ def expected_end(counts: Sequence[int], *, remaining: int, level: float = LEVEL)
         raise TooFewRatings(len(counts), FEWEST_PERIODS, "periods")
     if sum(counts) < FEWEST_RATINGS:
         raise TooFewRatings(int(sum(counts)), FEWEST_RATINGS)
+    from scipy.special import stdtrit
+
     mean, spread = float(np.mean(counts)), float(np.std(counts, ddof=1))
-    width = float(stats.t.ppf(0.5 + level / 2, len(counts) - 1)) * spread
+    width = float(stdtrit(len(counts) - 1, 0.5 + level / 2)) * spread
     k = len(counts)
 
     def given(periods: float, side: int) -> float:

@@ -24,6 +24,7 @@ from calibration.reports.agreement import (
 )
 from calibration.reports.codec import Missing
 from calibration.templatetags.figures import grouped
+from calibration.web.agreement.populations import populations_block, why_not_stated
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.statistics import (
@@ -54,6 +55,7 @@ def agreement_page(study: Study, report: AgreementReport | Missing) -> ResultPag
     detail = reverse("calibration:agreement_detail", args=[study])
     blocks = [
         _alpha_block(report),
+        populations_block(report, items=by_items(study)),
         _judges_block(report),
         _criteria_block(report, name, cluster_words(study)),
         _categories_block(report),
@@ -102,8 +104,20 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     just equal or different.
     """
     alpha = _headline_alpha(report)
-    if alpha is not None:
+    if alpha is not None and alpha.such is not None and alpha.such.low is not None:
+        step = decimals_step(alpha.such.low, alpha.such.high or 0.0)
         return gettext(
+            "Raters like these agree with an alpha of %(alpha)s (95 %% interval %(low)s to %(high)s), where 1 is full "
+            "agreement and 0 is agreement by chance. For exactly these raters, the interval is %(these)s."
+        ) % {
+            "alpha": number(alpha.value, step),
+            "low": number(alpha.such.low, step),
+            "high": number(alpha.such.high or 0.0, step),
+            "these": _range(alpha, step),
+        }
+    unstated = why_not_stated(alpha.such if alpha is not None and alpha.such else report.loo_such, items=items)
+    if alpha is not None:
+        said = gettext(
             "The raters' agreement is an alpha of %(alpha)s, where 1 is full agreement and 0 is agreement by chance."
         ) % {
             "alpha": ends_words(
@@ -114,7 +128,19 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
                 items=items,
             )
         }
-    ends = report.loo_interval
+        return f"{said} {unstated}".strip()
+    return f"{_loo_opening(report, items=items)} {unstated}".strip()
+
+
+def _range(ends: Interval, step: float) -> str:
+    return gettext("%(low)s to %(high)s") % {
+        "low": number(ends.low or 0.0, step),
+        "high": number(ends.high or 0.0, step),
+    }
+
+
+def _loo_opening(report: AgreementReport, *, items: bool) -> str:
+    ends, such = report.loo_interval, report.loo_such
     low, high = (report.loo if end is None else end for end in (ends.low, ends.high))
     step = decimals_step(low, high)
     values = {
@@ -123,6 +149,12 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
         "high": number(high, step),
         "chance": number(report.chance, step),
     }
+    if such.low is not None:
+        wide = {"such_low": number(such.low, step), "such_high": number(such.high or 0.0, step)}
+        return gettext(
+            "A rater like these agrees with most other raters %(rate)s of the time (95 %% interval %(such_low)s to "
+            "%(such_high)s; for exactly these raters, %(low)s to %(high)s); agreement by chance would be %(chance)s."
+        ) % (values | wide)
     if ends.kind == "bootstrap95":
         return (
             gettext(
@@ -372,4 +404,9 @@ def _method(study: Study, report: AgreementReport) -> list[str]:
             "below 0 is less than chance. Source: Krippendorff, Computing Krippendorff's alpha-reliability (2011)."
         ),
         (by_item if by_items(study) else by_instruction) % {"n": report.n_instructions},
+        gettext(
+            "Intervals for raters like these come from leaving out each instruction, each rater, and each rater's answers "
+            "to one instruction (Cameron, Gelbach and Miller 2011), with Student's t. They need at least 3 raters and 20 "
+            "instructions."
+        ),
     ]

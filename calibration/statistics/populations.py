@@ -1,0 +1,243 @@
+"""How sure a statistic of raters is for these raters, and for such raters. PURE.
+
+An interval for *these raters* takes the raters as given and the instructions as drawn; one for *such raters* takes both as
+drawn. The statistic is a function of sums over tasks, so that leaving out an instruction, a rater, or one rater's answers
+to one instruction changes those sums by what their tasks add.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from calibration.statistics.agreement.proportions import REACH, wilson_ends
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
+
+Statistic: TypeAlias = Callable[[FloatArray], tuple[FloatArray, BoolArray]]
+"""Sums (n, k) -> values (n, q) and whether each line of sums defines them (n,)."""
+Scale: TypeAlias = Literal["plain", "share", "correlation"]
+NotStated: TypeAlias = Literal["few_instructions", "few_raters", "undefined_without_one"]
+
+MOST_REPLICATES = 2_000
+GROUPS = 200
+NUMBERS_AT_ONCE = 2_000_000
+FEW_RATERS = 5
+"""Below this many raters, their variance cannot be told from that of their single answers."""
+
+
+@dataclass(frozen=True)
+class TaskSums:
+    """What tasks add to the sums of a statistic, with all of their raters and without one of them.
+
+    `instruction` (tasks,) holds each task's instruction, from 0 up. A line is one rater's answer to one task: `rater`
+    (lines,) from 0 up, in the order of their tasks; task t has lines first[t] to first[t + 1], `first` (tasks + 1,).
+    whole(a, b) (b - a, width) is what tasks a to b add, and without(a, b) (b - a, width) what the task of each of the lines
+    a to b adds when that line's rater is left out (zeros if the task then has too few raters).
+    """
+
+    instruction: IntArray
+    rater: IntArray
+    first: IntArray
+    width: int
+    whole: Callable[[int, int], FloatArray]
+    without: Callable[[int, int], FloatArray]
+
+
+@dataclass(frozen=True)
+class CrossedVariance:
+    """A statistic (q,) and its variances (q,) over instructions and over raters.
+
+    `these` is the variance for these raters, `such` that for such raters with `freedom` degrees of freedom; `raters` is what
+    the raters alone add. nan stands where `not_stated` says why there is none.
+    """
+
+    value: FloatArray
+    these: FloatArray
+    raters: FloatArray
+    such: FloatArray
+    freedom: FloatArray
+    n_instructions: int
+    n_raters: int
+    not_stated: NotStated | None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Ends (q,) of a 95 % interval, nan where `not_stated` says why there is none."""
+
+    low: FloatArray
+    high: FloatArray
+    not_stated: NotStated | None
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What leaving out takes from the sums `all` (width,): instructions, raters, cells, the last two also centred."""
+
+    all: FloatArray
+    instructions: FloatArray
+    raters: FloatArray
+    cells: FloatArray
+    centred_raters: FloatArray
+    centred_cells: FloatArray
+
+
+def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int = 3, seed: int = 0) -> CrossedVariance:
+    """Variances for these and for such raters by the delete-one jackknife over crossed clusters.
+
+    Cameron, Gelbach and Miller (2011): V_I + V_R - V_C for instructions, raters, and cells (one rater's answers to one
+    instruction). V_R - V_C is computed twice and the larger one taken: from the raters' answers as they are, and from what
+    each changes beyond the mean change by an answer to the same task, times (m - 1)/m for m answers per task. The first
+    misses raters of statistics that jump (leave-one-out agreement), the second severity where it enters squared (alpha).
+    It is not below 0 and, with fewer than five raters, not below V_R - V_I. The degrees of freedom are Satterthwaite's,
+    V^2 / (V_I^2/(I-1) + D^2/(R-1)), between R-1 and I-1; D is V_R - V_C, or the centred V_R if that is larger. Above 2,000
+    clusters of a kind, 200 random groups of equal size are left out in their place. Raises NoStatistic where the statistic
+    is undefined on the data themselves.
+    """
+    n_instructions, n_raters = int(sums.instruction.max()) + 1, int(sums.rater.max()) + 1
+    taken = _taken(sums, np.random.default_rng(seed))
+    values, defined = statistic(taken.all[None])
+    if not defined[0]:
+        raise NoStatistic("The quantity is undefined on these ratings: nothing in them varies as it needs.")
+    value = values[0]
+    nothing = np.full(value.shape, np.nan)
+    these = _jackknife(taken.all - taken.instructions, statistic)
+    reason: NotStated | None = None
+    if n_instructions < MIN_CLUSTERS:
+        reason = "few_instructions"
+    elif n_raters < least_raters:
+        reason = "few_raters"
+    parts = [taken.raters, taken.cells, taken.centred_raters, taken.centred_cells]
+    found = [None if reason else _jackknife(taken.all - part, statistic) for part in parts]
+    v_r, v_c, centred_r, centred_c = found
+    if these is None or v_r is None or v_c is None or centred_r is None or centred_c is None:
+        left = nothing if these is None else these
+        why = reason or "undefined_without_one"
+        return CrossedVariance(value, left, nothing, nothing, nothing, n_instructions, n_raters, why)
+    answers = len(sums.rater) / len(sums.instruction)
+    share = (answers - 1) / answers
+    centred_r *= share * n_raters / (n_raters - 1)
+    centred_c *= share * len(taken.cells) / (len(taken.cells) - 1)
+    own = np.maximum(np.maximum(v_r - v_c, centred_r - centred_c), 0.0)
+    if n_raters < FEW_RATERS:
+        own = np.maximum(own, centred_r - these)
+    such = these + own
+    below = these**2 / (n_instructions - 1) + np.maximum(own, centred_r) ** 2 / (n_raters - 1)
+    freedom = np.divide(such**2, below, out=np.full(such.shape, n_instructions - 1.0), where=below > 0)
+    fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
+    freedom = np.minimum(np.maximum(freedom, fewest), most)
+    return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None)
+
+
+def such_raters(variance: CrossedVariance, scale: Scale) -> Ends:
+    """The 95 % interval for such raters, with Student's t on the scale named.
+
+    A share has Wilson's interval of as many independent answers as would be as uncertain (where all are alike, as many as
+    there are instructions), a correlation Fisher's scale by the delta method, everything else its own scale.
+    """
+    return _ends(variance, variance.such, variance.freedom, scale, variance.not_stated)
+
+
+def these_raters(variance: CrossedVariance, scale: Scale) -> Ends:
+    """The 95 % interval for these raters, as such_raters but with the instructions' variance alone."""
+    freedom = np.full(variance.value.shape, variance.n_instructions - 1.0)
+    reason: NotStated | None = None
+    if variance.n_instructions < MIN_CLUSTERS:
+        reason = "few_instructions"
+    elif np.isnan(variance.these).any():
+        reason = "undefined_without_one"
+    return _ends(variance, variance.these, freedom, scale, reason)
+
+
+def _ends(
+    found: CrossedVariance, variance: FloatArray, freedom: FloatArray, scale: Scale, reason: NotStated | None
+) -> Ends:
+    from scipy.special import stdtrit
+
+    value = found.value
+    if reason is not None:
+        nothing = np.full(value.shape, np.nan)
+        return Ends(nothing, nothing, reason)
+    reach = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
+    if scale == "share":
+        return _share_ends(value, variance, reach, found.n_instructions)
+    half = reach * np.sqrt(variance)
+    if scale == "plain":
+        return Ends(value - half, value + half, None)
+    inside = np.clip(value, -1 + 1e-12, 1 - 1e-12)
+    on_scale, slope = np.arctanh(inside), 1 - inside**2
+    return Ends(np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope), None)
+
+
+def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, instructions: int) -> Ends:
+    found = []
+    for share, uncertain, far in zip(value, variance, reach, strict=True):
+        spread = share * (1 - share)
+        effective = spread / uncertain if uncertain > 0 and spread > 0 else float(instructions)
+        found.append(wilson_ends(float(share), float(max(1.0, effective)) * (REACH / float(far)) ** 2))
+    ends = np.asarray(found, dtype=np.float64)
+    return Ends(ends[:, 0], ends[:, 1], None)
+
+
+def _jackknife(sums: FloatArray, statistic: Statistic) -> FloatArray | None:
+    """The jackknife's variance from sums (g, width) without each cluster; None where one of them defines no value."""
+    values, defined = statistic(sums)
+    if not (bool(defined.all()) and bool(np.isfinite(values).all())):
+        return None
+    g = len(values)
+    return np.asarray((g - 1) / g * ((values - values.mean(axis=0)) ** 2).sum(axis=0), dtype=np.float64)
+
+
+def _taken(sums: TaskSums, rng: np.random.Generator) -> _Taken:
+    task = np.repeat(np.arange(len(sums.instruction)), np.diff(sums.first))
+    raters, n_raters = sums.rater, int(sums.rater.max()) + 1
+    instructions, n_instructions = _grouped(sums.instruction, rng)
+    cells, n_cells = _cells(sums.instruction[task], raters, rng)
+    found = {
+        "instructions": np.zeros((n_instructions, sums.width)),
+        "raters": np.zeros((n_raters, sums.width)),
+        "cells": np.zeros((n_cells, sums.width)),
+        "centred_raters": np.zeros((n_raters, sums.width)),
+        "centred_cells": np.zeros((n_cells, sums.width)),
+    }
+    at_once = max(1, NUMBERS_AT_ONCE // sums.width)
+    start = 0
+    while start < len(sums.instruction):
+        end = int(np.searchsorted(sums.first, sums.first[start] + at_once, side="right")) - 1
+        end = min(max(end, start + 1), len(sums.instruction))
+        lines = slice(int(sums.first[start]), int(sums.first[end]))
+        whole, own = sums.whole(start, end), task[lines] - start
+        found["instructions"] += sum_by(instructions[start:end], n_instructions, whole)
+        taken = whole[own] - sums.without(lines.start, lines.stop)
+        mean = sum_by(own, end - start, taken) / np.bincount(own, minlength=end - start)[:, None]
+        for name, values in (("", taken), ("centred_", taken - mean[own])):
+            found[f"{name}raters"] += sum_by(raters[lines], n_raters, values)
+            found[f"{name}cells"] += sum_by(cells[lines], n_cells, values)
+        start = end
+    return _Taken(all=found["instructions"].sum(axis=0), **found)
+
+
+def _grouped(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """The codes themselves, or random groups of them of equal size where there are too many to leave out one by one."""
+    n = int(codes.max()) + 1
+    if n <= MOST_REPLICATES:
+        return codes, n
+    group = np.empty(n, dtype=np.int64)
+    group[rng.permutation(n)] = np.arange(n) % GROUPS
+    return group[codes], GROUPS
+
+
+def _cells(instruction: IntArray, rater: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """Cell of each line, or a group of cells in which an instruction occurs once while it has up to 200 raters."""
+    given, cell = np.unique(instruction * (int(rater.max()) + 1) + rater, return_inverse=True)
+    cell = cell.reshape(-1).astype(np.int64)
+    if len(given) <= MOST_REPLICATES:
+        return cell, len(given)
+    owner = given // (int(rater.max()) + 1)
+    order = np.lexsort((rng.random(len(given)), rng.permutation(int(owner.max()) + 1)[owner]))
+    group = np.empty(len(given), dtype=np.int64)
+    group[order] = np.arange(len(given)) % GROUPS
+    return group[cell], GROUPS
