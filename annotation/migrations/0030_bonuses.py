@@ -24,7 +24,7 @@ RECORDS = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0028_saved_mappings"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [("annotation", "0029_questionnaires"), migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.AddField(
