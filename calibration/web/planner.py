@@ -33,6 +33,8 @@ from calibration.web.weights.page import earlier_fits
 
 MOST_RATINGS = 200_000
 SIMULATIONS = 10
+SIZE = ("instructions", "models", "raters", "overlap", "items", "hourly_pay")
+"""The fields that a lead decides on; the others describe texts and raters."""
 OVERLAPS = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
@@ -91,6 +93,20 @@ class PlannerForm(forms.Form):
         self.questions = questions
         if questions.pairs:
             self.fields["items"].widget = forms.HiddenInput()
+
+    @property
+    def size(self) -> list[forms.BoundField]:
+        """List the fields that a lead decides on."""
+        return [self[name] for name in SIZE]
+
+    @property
+    def assumptions(self) -> list[forms.BoundField]:
+        """List the fields that describe the texts and the raters, which the page folds."""
+        return [field for field in self if field.name not in SIZE]
+
+    @property
+    def has_refused_assumption(self) -> bool:
+        return any(field.errors for field in self.assumptions)
 
     def planned(self) -> PlannedStudy:
         names = set(PlannedStudy.__dataclass_fields__)
@@ -296,7 +312,7 @@ def _work(plan: Plan) -> Block:
         [gettext("Hours per rater"), round(plan.hours_per_rater, 1)],
         [gettext("Cost"), float(plan.cost)],
     ]
-    table = Table([Column(gettext("Work")), Column(gettext("Amount"), 1)], rows)
+    table = Table([Column(gettext("Work")), Column(gettext("Amount"), 2, mixed=True)], rows)
     return Block("work", gettext("Hours and cost"), table=table)
 
 
@@ -392,6 +408,7 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
         "provenance": provenance_of(study),
         "form": form,
         "page": page,
+        "page_title": planner_title(),
         "failure": made if isinstance(made, str) else "",
         "path": request.path,
         "query": urlencode({**given, **chosen}),
