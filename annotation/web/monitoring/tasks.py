@@ -28,7 +28,7 @@ from annotation.web.rating.screens import screen_of
 from core.background import send
 
 MOST_SHOWN = 50
-ROWS_A_PAGE = 12
+ROWS_A_PAGE = 10
 MOST_AT_ONCE = 500
 MOST_MORE = 20
 
