@@ -241,5 +241,7 @@ def test_no_line_begins_with_closing_punctuation_or_ends_with_opening():
 
 
 def test_no_line_ends_with_an_ascii_bracket_before_chinese():
-    lines = wrapped("是否有新意，例如独到的想法？ (有序)", 34)
-    assert not any(row.endswith("(") for row in lines) and "".join(lines).endswith("(有序)")
+    words = "是否有新意，例如独到的想法？ (有序)"
+    for width in range(8, 40):
+        lines = wrapped(words, width, 50)
+        assert not any(row.endswith("(") for row in lines), width
