@@ -172,7 +172,7 @@ def units(words: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in words)
 
 
-OPENING, CLOSING = "（「『《〈【〔“‘", "，。、；：？！）」』》〉】〕”’…％·"
+OPENING, CLOSING = "(（「『《〈【〔“‘", ")，。、；：？！）」』》〉】〕”’…％·"
 PIECE = re.compile(rf"\s+|[{OPENING}]*(?:[^\s\u2e80-\uffef]+|[^\s{OPENING}])[{CLOSING}]*|\S")
 """What no line breaks: a Latin word or a Chinese character, with the brackets before and the punctuation behind it."""
 

@@ -22,7 +22,8 @@ class Column:
     """A table's column: text if `digits` is None, otherwise numbers shown with that number of decimals.
 
     `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
-    only if a row has a value in it; files always have it. A number below `floor` is shown as "< floor".
+    only if a row has a value in it; files always have it. A number below `floor` is shown as "< floor". In a `mixed`
+    column, whole numbers have no decimals.
     """
 
     label: str
@@ -30,6 +31,7 @@ class Column:
     names: Mapping[str, str] = field(default_factory=dict)
     optional: bool = False
     floor: float = 0.0
+    mixed: bool = False
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
@@ -49,7 +51,8 @@ class Column:
             return self.names.get(str(value), str(value))
         if 0 <= float(value) < self.floor:
             return f"< {self.floor:.{self.digits}f}"
-        return decimals(float(value), self.digits)
+        whole = self.mixed and float(value).is_integer()
+        return decimals(float(value), 0 if whole else self.digits)
 
 
 class Ends(Protocol):

@@ -172,7 +172,7 @@ def desk_blocks(study: Study) -> list[Block]:
         blocks.append(dots_block(study, raters))
     agreement = _stored(study, AGREEMENT, agreement_settings())
     if isinstance(agreement, AgreementReport):
-        blocks.append(agreement_block(agreement))
+        blocks.append(agreement_block(agreement, items=by_items(study)))
     return [block for block in blocks if block is not None]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
@@ -24,6 +24,7 @@ from calibration.figures.drawing import number
 from calibration.reports.cache import latest_report, shown_setting
 from calibration.statistics.design.planner import Assumptions, Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic
+from calibration.templatetags.figures import grouped
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
@@ -33,6 +34,8 @@ from calibration.web.weights.page import earlier_fits
 
 MOST_RATINGS = 200_000
 SIMULATIONS = 10
+SIZE = ("instructions", "models", "raters", "overlap", "items", "hourly_pay")
+"""The fields that a lead decides on; the others describe texts and raters."""
 OVERLAPS = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
@@ -80,9 +83,9 @@ class PlannerForm(forms.Form):
         if total > MOST_RATINGS:
             raise forms.ValidationError(
                 gettext(
-                    "This plan has %(n)d ratings, but the planner simulates at most %(most)d. Plan a part of the study."
+                    "This plan has %(n)s ratings, but the planner simulates at most %(most)s. Plan a part of the study."
                 )
-                % {"n": total, "most": MOST_RATINGS}
+                % {"n": grouped(total), "most": grouped(MOST_RATINGS)}
             )
         return values
 
@@ -91,6 +94,20 @@ class PlannerForm(forms.Form):
         self.questions = questions
         if questions.pairs:
             self.fields["items"].widget = forms.HiddenInput()
+
+    @property
+    def size(self) -> list[forms.BoundField]:
+        """List the fields that a lead decides on."""
+        return [self[name] for name in SIZE]
+
+    @property
+    def assumptions(self) -> list[forms.BoundField]:
+        """List the fields that describe the texts and the raters, which the page folds."""
+        return [field for field in self if field.name not in SIZE]
+
+    @property
+    def has_refused_assumption(self) -> bool:
+        return any(field.errors for field in self.assumptions)
 
     def planned(self) -> PlannedStudy:
         names = set(PlannedStudy.__dataclass_fields__)
@@ -195,12 +212,19 @@ def planner_title() -> str:
 
 def _opening(plan: Plan) -> str:
     words = {
-        "assignments": plan.assignments,
+        "n": grouped(plan.assignments),
         "hours": number(plan.hours, 0.1 if plan.hours < 100 else 1),
         "each": number(plan.hours_per_rater, 0.1),
         "cost": f"{plan.cost:,.2f}",
     }
-    said = gettext("%(assignments)d ratings take %(hours)s hours, %(each)s per rater, and cost %(cost)s.") % words
+    said = (
+        ngettext(
+            "%(n)s rating takes %(hours)s hours, %(each)s per rater, and costs %(cost)s.",
+            "%(n)s ratings take %(hours)s hours, %(each)s per rater, and cost %(cost)s.",
+            plan.assignments,
+        )
+        % words
+    )
     alpha = plan.agreement.get("alpha")
     if alpha is not None:
         said += " " + gettext("The expected agreement (alpha) is %(alpha)s.") % {"alpha": _said(alpha)}
@@ -208,10 +232,11 @@ def _opening(plan: Plan) -> str:
 
 
 def _about(plan: Plan) -> str:
-    return gettext("These are means over %(n)d simulated studies; %(repeats)d of the ratings are repeats.") % {
-        "n": plan.simulations,
-        "repeats": plan.repeats,
-    }
+    return ngettext(
+        "These are means over %(n)d simulated studies; %(repeats)s of the ratings is a repeat.",
+        "These are means over %(n)d simulated studies; %(repeats)s of the ratings are repeats.",
+        plan.repeats,
+    ) % {"n": plan.simulations, "repeats": grouped(plan.repeats)}
 
 
 def _asked(study: PlannedStudy) -> str:
@@ -219,10 +244,17 @@ def _asked(study: PlannedStudy) -> str:
     levels = {"levels": len(study.levels)}
     if study.pairs:
         return gettext("Simulated: a choice among %(levels)d answers for each pair of responses.") % levels
-    words = {**levels, "items": study.items}
     if study.overall:
-        return gettext("Simulated: %(items)d items with %(levels)d levels each, and an overall score.") % words
-    return gettext("Simulated: %(items)d questions with %(levels)d levels each, without an overall score.") % words
+        return ngettext(
+            "Simulated: %(items)d item with %(levels)d levels, and an overall score.",
+            "Simulated: %(items)d items with %(levels)d levels each, and an overall score.",
+            study.items,
+        ) % {**levels, "items": study.items}
+    return ngettext(
+        "Simulated: %(items)d question with %(levels)d levels, without an overall score.",
+        "Simulated: %(items)d questions with %(levels)d levels each, without an overall score.",
+        study.items,
+    ) % {**levels, "items": study.items}
 
 
 def _said(one: Expected) -> str:
@@ -296,7 +328,7 @@ def _work(plan: Plan) -> Block:
         [gettext("Hours per rater"), round(plan.hours_per_rater, 1)],
         [gettext("Cost"), float(plan.cost)],
     ]
-    table = Table([Column(gettext("Work")), Column(gettext("Amount"), 1)], rows)
+    table = Table([Column(gettext("Work")), Column(gettext("Amount"), 2, mixed=True)], rows)
     return Block("work", gettext("Hours and cost"), table=table)
 
 
@@ -392,6 +424,7 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
         "provenance": provenance_of(study),
         "form": form,
         "page": page,
+        "page_title": planner_title(),
         "failure": made if isinstance(made, str) else "",
         "path": request.path,
         "query": urlencode({**given, **chosen}),

@@ -5,7 +5,8 @@ from django.template.context import Context
 
 from accounts.templatetags.leading import leads_workspace_of
 from annotation.models import Study
-from judging.web.study_steps import ShownStep, steps_of
+from generation.models import Benchmark
+from judging.web.study_steps import ShownStep, StepAfterLeaderboard, step_after_leaderboard, steps_of
 from judging.web.study_tabs import Tabs, tabs_of
 
 register = template.Library()
@@ -24,3 +25,9 @@ def tabs_of_study(context: Context, study: Study) -> Tabs:
 def next_step_of_study(study: Study) -> ShownStep:
     """Return the study's next step, as every page that advises about the study shows it."""
     return steps_of([study])[study.pk]
+
+
+@register.simple_tag(takes_context=True)
+def step_after_leaderboard_of(context: Context, benchmark: Benchmark) -> StepAfterLeaderboard | None:
+    """Return what comes after a benchmark's leaderboard for the visitor."""
+    return step_after_leaderboard(benchmark, context["request"].user)

@@ -1,16 +1,21 @@
 """The next step of a study in words, with the page on which it is done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from accounts.models import User
 from annotation.models import Study
+from annotation.studies.access import studies_listed
 from core.web.addresses import full_slug
+from generation.models import Benchmark
 from judging.comparison.next_step import Facts, Step, facts_of, next_step
 
 LEADS_ONLY = frozenset({Step.SET_UP, Step.UPLOAD, Step.OPEN, Step.INVITE, Step.FIT, Step.ASK})
 """Steps that change a study; everybody who may read its results can do the others."""
+STUDIES_LOOKED_AT = 20
+"""Newest studies of a benchmark among which its leaderboard looks for one that people rated."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,32 @@ def shown_step(study: Study, facts: Facts) -> ShownStep:
     why, button = _words(step)
     status = Study.Status.OPEN if step == Step.OPEN else ""
     return ShownStep(step, why, button, _address(study, step, facts), status)
+
+
+@dataclass(frozen=True)
+class StepAfterLeaderboard:
+    """The next step of a study whose models a leaderboard ranks, as that leaderboard shows it."""
+
+    study: Study
+    step: ShownStep
+
+
+def step_after_leaderboard(benchmark: Benchmark, user: User) -> StepAfterLeaderboard | None:
+    """Return what comes next in the newest study that people rated over this benchmark, and that the user may read.
+
+    A study whose own next step is this leaderboard has its answers to download. None without such a study.
+    """
+    studies = list(
+        studies_listed(user)
+        .filter(benchmark=benchmark)
+        .exclude(status=Study.Status.DRAFT)
+        .order_by("-created_at", "-pk")[:STUDIES_LOOKED_AT]
+    )
+    facts = facts_of(studies)
+    for study in studies:
+        if facts[study.pk].answered and facts[study.pk].has_leaderboard:
+            return StepAfterLeaderboard(study, shown_step(study, replace(facts[study.pk], has_leaderboard=False)))
+    return None
 
 
 def _words(step: Step) -> tuple[str, str]:

@@ -81,6 +81,7 @@ def attention_of(study: Study, *, can_lead: bool) -> Attention:
 
 def _progress(study: Study, found: Tally, raters: list[RaterRow]) -> dict[str, Any]:
     people = [row for row in raters if row.kind in PEOPLE]
+    judges = [row for row in raters if row.kind == Rater.Kind.JUDGE]
     categories: list[CategoryRow] = category_rows(study, found)
     cohorts: list[CohortRow] = cohort_rows(study, raters)
     return {
@@ -90,7 +91,9 @@ def _progress(study: Study, found: Tally, raters: list[RaterRow]) -> dict[str, A
         "total": totals(categories),
         "people_count": sum(row.answered > 0 for row in people),
         "are_slots": bool(people) and all(row.kind == Rater.Kind.SLOT for row in people),
-        "judges": [row for row in raters if row.kind == Rater.Kind.JUDGE],
+        "judges": judges,
+        "judging": sum(row.answered > 0 for row in judges),
+        "unusable": sum(row.unscored for row in judges),
     }
 
 

@@ -4,6 +4,7 @@ from functools import partial
 from typing import cast
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -27,6 +28,7 @@ from annotation.web.rating.screens import screen_of
 from core.background import send
 
 MOST_SHOWN = 50
+ROWS_A_PAGE = 10
 MOST_AT_ONCE = 500
 MOST_MORE = 20
 
@@ -52,11 +54,14 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         found = stored_spreads(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
         known, at, counting = found.spreads, found.at, found.counting
     rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
+    page = Paginator(rows, ROWS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
         "provenance": provenance_of(study),
         "can_lead": leads_workspace_of(user, study),
-        "rows": [(row, round(100 * row.spread)) for row in rows],
+        "page": page,
+        "rows": [(row, round(100 * row.spread)) for row in page],
+        "is_cut": len(rows) >= MOST_SHOWN,
         "least": round(100 * least),
         "counted_at": at,
         "counting": counting,

@@ -1,7 +1,6 @@
 """Pages on which a lead marks tasks with a known answer: gold items, practice and qualification tasks."""
 
 from typing import Any, cast
-from urllib.parse import quote
 
 from django import forms
 from django.contrib import messages
@@ -178,7 +177,6 @@ def known_answers(request: HttpRequest, slug: str) -> HttpResponse:
             ).order_by("position", "pk"),
             FOUND_A_PAGE,
         ).get_page(request.GET.get("page")),
-        "query": f"&q={quote(sought)}" if sought else "",
         "sought": sought,
         "has_tasks": study.tasks.exists(),
     }

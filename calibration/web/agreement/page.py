@@ -23,7 +23,6 @@ from calibration.reports.agreement import (
     agreement_settings,
 )
 from calibration.reports.codec import Missing
-from calibration.templatetags.figures import grouped
 from calibration.web.agreement.populations import populations_block, why_not_stated
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
@@ -38,6 +37,7 @@ from calibration.web.messages.statistics import (
 from calibration.web.paper_tables import printed_matrix
 from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
+from core.messages.counts import counted
 from generation.models import Category
 
 Names = Callable[[str], str]
@@ -179,6 +179,11 @@ def _loo_opening(report: AgreementReport, *, items: bool) -> str:
     )
 
 
+def is_ordered(report: AgreementReport) -> bool:
+    """Whether the headline is alpha, since the scale is ordered and labels can be nearly equal."""
+    return _headline_alpha(report) is not None
+
+
 def _headline_alpha(report: AgreementReport) -> AlphaValue | None:
     """Return alpha on the scale of the report's criterion, if that is ordered and alpha is known."""
     metric = next((row.metric for row in report.by_criterion if row.criterion == report.criterion), "nominal")
@@ -200,11 +205,11 @@ def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> Re
 def _about(report: AgreementReport, name: str) -> str:
     values = {
         "criterion": name,
-        "labels": grouped(report.n_labels),
-        "tasks": grouped(report.n_tasks),
-        "raters": grouped(report.n_raters),
+        "labels": counted(report.n_labels, "labels"),
+        "tasks": counted(report.n_tasks, "tasks"),
+        "raters": counted(report.n_raters, "raters"),
     }
-    said = [gettext("“%(criterion)s”: %(labels)s labels for %(tasks)s tasks from %(raters)s raters.") % values]
+    said = [gettext("“%(criterion)s”: %(labels)s for %(tasks)s from %(raters)s.") % values]
     if report.n_tasks_left_out:
         said.append(
             ngettext(

@@ -6,7 +6,7 @@ Both come from stored reports, whose numbers the pages of raters and agreement s
 from collections import Counter
 
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Rater, Study
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
@@ -14,6 +14,7 @@ from calibration.figures.drawing import number
 from calibration.reports.agreement import AgreementReport, JudgeAgreement
 from calibration.reports.codec import Missing
 from calibration.reports.raters import RatersReport
+from calibration.web.agreement.page import is_ordered, opening
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.raters.page import kind_name
 
@@ -74,8 +75,11 @@ def dots_block(study: Study, report: RatersReport) -> Block | None:
     )
 
 
-def agreement_block(report: AgreementReport) -> Block:
-    """Draw how far people agree with one another, which is the ceiling for judges, and each judge beside them."""
+def agreement_block(report: AgreementReport, *, items: bool = False) -> Block:
+    """Draw how far people agree with one another, which is the ceiling for judges, and each judge beside them.
+
+    The answer is the headline of the page on agreement. `items`: the clusters are items, not instructions.
+    """
     people = gettext("Raters with one another")
     ends = report.loo_interval
     judges = [(name, row) for name, row in report.judges.items() if isinstance(row, JudgeAgreement)]
@@ -96,8 +100,17 @@ def agreement_block(report: AgreementReport) -> Block:
         [Column(gettext("Who")), Column(gettext("Tasks"), 0), *Column.interval(gettext("Agreement"), 3)],
         [list(row) for row in rows],
     )
-    answer = gettext(
-        "Raters agree with one another %(rate)s of the time on %(n)s tasks. A judge cannot be expected to agree with them "
-        "more often than they do."
+    shares = ngettext(
+        "Raters give the same label %(rate)s of the time on %(n)s task. A judge cannot be expected to agree with them "
+        "more often than they do.",
+        "Raters give the same label %(rate)s of the time on %(n)s tasks. A judge cannot be expected to agree with them "
+        "more often than they do.",
+        report.n_tasks,
     ) % {"rate": number(report.loo), "n": number(report.n_tasks, 1)}
-    return Block("ceiling", title, answer=answer, figure=figure, table=table, folded=True)
+    if is_ordered(report):
+        answer = opening(report, items=items)
+        many = gettext("On a scale with many values, labels are seldom equal even where raters agree closely.")
+        notes = [f"{shares} {many}"]
+    else:
+        answer, notes = shares, []
+    return Block("ceiling", title, answer=answer, figure=figure, table=table, notes=notes, folded=True)

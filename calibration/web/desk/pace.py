@@ -39,7 +39,7 @@ def pace_block(study: Study, report: PaceReport, total: CategoryRow, now: dateti
         title=gettext("Pace"),
         in_all=gettext("Ratings given"),
         each=each,
-        needed=gettext("%(n)s ratings needed") % {"n": number(total.seats, 1)},
+        needed=ngettext("%(n)s rating needed", "%(n)s ratings needed", total.seats) % {"n": number(total.seats, 1)},
         expected=answer,
     )
     figure = progress_over_time(

@@ -10,6 +10,7 @@ from calibration.figures.drawing import number
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.weights.fit import WeightCertificate
 from calibration.templatetags.studies import by_items as by_items
+from core.messages.counts import counted
 
 FIT_REFUSED = "fit refused"
 """The verb of the event that stores why a fit was refused."""
@@ -237,7 +238,8 @@ def words_of_refusal(facts: Mapping[str, Any]) -> str:
     """Write the sentence from the facts of `refusal_facts`; older rows contain only the sentence."""
     if facts.get("small"):
         named = "; ".join(
-            gettext("%(category)s: %(answers)d answers, %(items)d items") % {"category": key, "answers": n, "items": p}
+            gettext("%(category)s: %(answers)s, %(items)s")
+            % {"category": key, "answers": counted(n, "answers"), "items": counted(p, "items")}
             for key, n, p in facts["small"]
         )
         return gettext(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.drawing import number
@@ -21,6 +21,7 @@ from calibration.reports.rankings import (
     ranking_settings,
 )
 from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.templatetags.figures import grouped
 from calibration.web.blocks import Choice, ResultPage
 from calibration.web.failed_judges import all_marked
 from calibration.web.messages.intervals import ends_words, estimate_words
@@ -30,6 +31,7 @@ from calibration.web.messages.statistics import by_items, cluster_words
 from calibration.web.rankings.pairs import pair_blocks
 from calibration.web.rankings.scores import score_blocks
 from calibration.web.serving import PageKind
+from core.messages.counts import counted
 
 Row = TypeVar("Row", ModelStrength, ModelMean)
 EVEN = 1e-6
@@ -177,24 +179,26 @@ def _leads(rows: Sequence[ModelMean]) -> bool:
 def _about(report: PairRanking | ScoreRanking) -> str:
     judge = next((name for public, name in report.judges if public == report.by), "")
     if isinstance(report, PairRanking):
-        by_people = gettext("%(n)d comparisons by %(raters)d raters.")
-        by_judge = gettext("%(n)d comparisons by the judge %(judge)s.")
+        by_people = gettext("%(comparisons)s by %(raters)s.")
+        by_judge = gettext("%(comparisons)s by the judge %(judge)s.")
         sentence = (by_judge if judge else by_people) % {
-            "n": report.parts.n_games,
-            "raters": report.n_raters,
+            "comparisons": counted(report.parts.n_games, "comparisons"),
+            "raters": counted(report.n_raters, "raters"),
             "judge": judge,
         }
         if report.parts.n_left_out:
-            sentence += " " + gettext("%(n)d more are left out because they do not compare two different models.") % {
-                "n": report.parts.n_left_out
-            }
+            sentence += " " + ngettext(
+                "%(n)s more is left out because it does not compare two different models.",
+                "%(n)s more are left out because they do not compare two different models.",
+                report.parts.n_left_out,
+            ) % {"n": grouped(report.parts.n_left_out)}
         return sentence
     low, high = report.parts.scale
-    by_people = gettext("%(answers)d answers by %(raters)d raters, on a scale of %(low)s to %(high)s.")
-    by_judge = gettext("%(answers)d answers by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
+    by_people = gettext("%(answers)s by %(raters)s, on a scale of %(low)s to %(high)s.")
+    by_judge = gettext("%(answers)s by the judge %(judge)s, on a scale of %(low)s to %(high)s.")
     return (by_judge if judge else by_people) % {
-        "answers": report.n_answers,
-        "raters": report.n_raters,
+        "answers": counted(report.n_answers, "answers"),
+        "raters": counted(report.n_raters, "raters"),
         "judge": judge,
         "low": number(low, 1),
         "high": number(high, 1),

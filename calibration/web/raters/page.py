@@ -29,6 +29,7 @@ from calibration.web.messages.statistics import cluster_words
 from calibration.web.raters.behaviour import habit_blocks
 from calibration.web.raters.effects import consensus_block, design_curve, hint_blocks, severity_block, variance_block
 from calibration.web.serving import PageKind
+from core.messages.counts import counted
 
 MOST_BARS = 40
 
@@ -101,10 +102,10 @@ def _opening(report: RatersReport) -> str:
 
 def _about(report: RatersReport) -> str:
     kinds = ", ".join(f"{kind_name(kind)} {n}" for kind, n in sorted(report.kinds.items()))
-    sentence = gettext("%(scores)d scores in %(answers)d answers by %(raters)d raters (%(kinds)s).") % {
-        "scores": report.n_scores,
-        "answers": report.n_answers,
-        "raters": report.n_raters,
+    sentence = gettext("%(scores)s in %(answers)s by %(raters)s (%(kinds)s).") % {
+        "scores": counted(report.n_scores, "scores"),
+        "answers": counted(report.n_answers, "answers"),
+        "raters": counted(report.n_raters, "raters"),
         "kinds": kinds,
     }
     if report.n_judged:

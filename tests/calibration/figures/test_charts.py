@@ -238,3 +238,10 @@ def test_no_line_begins_with_closing_punctuation_or_ends_with_opening():
             for before, after in pairwise(lines):
                 assert after[0] not in "，。、；：？！）」』》”’", (width, lines)
                 assert before[-1] not in "（「『《“‘", (width, lines)
+
+
+def test_no_line_ends_with_an_ascii_bracket_before_chinese():
+    words = "是否有新意，例如独到的想法？ (有序)"
+    for width in range(8, 40):
+        lines = wrapped(words, width, 50)
+        assert not any(row.endswith("(") for row in lines), width

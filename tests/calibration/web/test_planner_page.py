@@ -63,7 +63,7 @@ def test_it_starts_from_the_study_and_its_measured_agreement():
         ("?instructions=0", "greater than or equal to 1"),
         ("?instructions=many", "whole number"),
         ("?overlap=6&raters=2", "cannot have more raters than the study has"),
-        ("?instructions=5000&models=100", "simulates at most 200000"),
+        ("?instructions=5000&models=100", "simulates at most 200,000"),
         ("?agreement=2", "less than or equal to 1"),
     ],
 )

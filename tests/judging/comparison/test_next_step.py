@@ -123,3 +123,34 @@ def test_pages_agree_on_the_next_step_and_only_a_lead_gets_a_button_that_changes
     client.force_login(make_user("analyst", study.workspace))
     (found,) = advice(pages[1])
     assert "A lead of this workspace takes the next step." in found and "<a " not in found
+
+
+@pytest.mark.django_db
+def test_no_result_page_is_without_a_next_step(client):
+    study = answered_study(instructions=3)
+    make_seats(study)
+    client.force_login(make_user("lead", study.workspace))
+    for name in ("calibration:planner", "annotation:disagreements", "judging:export"):
+        page = markup(client.get(reverse(name, args=[study])))
+        assert page.count('class="row next-step"') == 1 and "Invite raters" in page, name
+    board = reverse("judging:leaderboard", args=[study.benchmark])
+    assert "Invite raters" in markup(client.get(board))
+
+
+@pytest.mark.django_db
+def test_after_the_leaderboard_come_the_answers_of_a_study_that_the_visitor_may_read(client):
+    study = answered_study(instructions=12, models=2)
+    run_fit(study=study, floor=0.5, pool=False, skip_small=False, user=None)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.all():
+        make_answer(task, judge, {"item0": 1, "item1": 0.5, "item2": 0.25, "item3": 0, "overall": 6})
+    client.force_login(make_user("lead", study.workspace))
+    board = reverse("judging:leaderboard", args=[study.benchmark])
+    assert "Compare the judge with people" in markup(client.get(board))
+    client.get(reverse("judging:judges", args=[study]))
+    assert step_of(study) == Step.LEADERBOARD
+    page, export = markup(client.get(board)), reverse("judging:export", args=[study])
+    assert "Download the answers" in page and f'href="{export}"' in page
+    assert 'class="row next-step"' in markup(client.get(reverse("calibration:agreement", args=[study])))
+    Study.objects.filter(pk=study.pk).update(archived_at="2026-01-01T00:00Z")
+    assert "next-step" not in markup(client.get(board))

@@ -10,6 +10,8 @@ from django.urls import reverse
 from annotation.models import Study
 from calibration.reports.agreement import AgreementReport, agreement_report
 from calibration.web.agreement.page import opening
+from calibration.web.desk.dots import agreement_block
+from core.messages.counts import counted
 from generation.models import Response
 from judging.leaderboards.weighting import EQUAL
 from tests.calibration.answered_studies import answered_study
@@ -86,3 +88,48 @@ def test_a_mean_and_a_total_say_why_they_differ(client):
     )
     board = words_on(client, f"{reverse('judging:leaderboard', args=[study.benchmark])}?weights={EQUAL}")
     assert "The mean on a study's page of rankings differs from this total" in board
+
+
+def test_the_dashboard_says_that_judges_answered_and_none_of_it_can_be_used(client):
+    study = make_checklist_study(instructions=3, models=1)
+    judge = make_judge_rater(study.workspace)
+    for task in study.tasks.all():
+        make_answer(task, judge, {}, status="unscored", reason="no score in the reply")
+    client.force_login(make_user("lead", study.workspace))
+    page = words_on(client, reverse("annotation:desk", args=[study]))
+    assert "3 answers of judges could not be used" in page and "No person has rated yet" in page
+    assert "No one has rated" not in page.partition("Raters")[0] and "judge gave" not in page
+
+
+def test_the_dashboard_and_the_page_on_agreement_state_it_alike():
+    report = agreement_report(answered_study())
+    block = agreement_block(report)
+    assert block.answer == opening(report) and "same label" in block.notes[0]
+    (row,) = [row for row in report.by_criterion if row.criterion == "overall"]
+    labels = replace(report, by_criterion=[replace(row, metric="nominal")])
+    assert "same label" in agreement_block(labels).answer and not agreement_block(labels).notes
+
+
+@pytest.mark.parametrize(("n", "words"), [(1, "1 rater"), (0, "0 raters"), (1470, "1,470 raters")])
+def test_a_count_has_its_noun_and_its_thousands_apart(n, words):
+    assert counted(n, "raters") == words
+
+
+def test_disagreements_come_a_page_at_a_time(client):
+    study = answered_study(instructions=14, models=1)
+    client.force_login(make_user("lead", study.workspace))
+    address = reverse("annotation:disagreements", args=[study])
+    first, second = (client.get(address, {"least": 0, "page": page}) for page in (1, 2))
+    shown = [{row.task.pk for row, _spread in reply.context["rows"]} for reply in (first, second)]
+    assert len(shown[0]) == 10 and shown[1] and not shown[0] & shown[1]
+    assert "page=2" in markup(first) and "least=0" in markup(first)
+
+
+def test_one_judge_opens_with_its_answer_and_one_figure_and_folds_the_rest(client):
+    study = answered_study(judge="gpt-4o")
+    client.force_login(make_user("lead", study.workspace))
+    page = markup(client.get(reverse("judging:judges", args=[study])))
+    contents, folds = page.index('class="contents"'), page.index('class="folds"')
+    assert page.index('class="answer"') < page.index("<figure") < contents < folds
+    assert page[:folds].count("<figure") == 1 and page.count('class="answer"') == 1
+    assert page.index('href="#method"') < page.index('id="method"')

@@ -88,7 +88,7 @@ def test_the_table_has_a_row_a_judge_that_opens_its_report(client, study, model)
         assert (
             f'href="#report-{row.panel.judge.public_id}"' in page and f'id="report-{row.panel.judge.public_id}"' in page
         )
-    assert page.count('<details class="stack" >') + page.count('<details class="stack">') == 2
+    assert page.count('<details class="fold">') == 2
     spent = sum(Reply.objects.filter(item__run=run).values_list("cost", flat=True))
     assert rows[0].price == pytest.approx(100 * spent / 24) and rows[0].price > 0 and not rows[0].unpriced
     assert (rows[0].drifted, rows[1].drifted, rows[0].watch) == (False, True, "")
