@@ -162,7 +162,7 @@ class AnswerStore:
         mark = (number << 80) | (rater << 40) | given.criterion
         repeat = self._times.get(mark, 0)
         if repeat and self.rules.truth:
-            raise place.bad("an earlier row gives another correct answer to the same question", "keep one of them")
+            raise place.bad(messages.TWO_TRUTHS(), messages.KEEP_ONE())
         if repeat and self.rules.duplicates == "refuse":
             raise place.bad(messages.TWO_ANSWERS(who=who), messages.REMOVE_ONE())
         self._times[mark] = repeat + 1

@@ -10,10 +10,13 @@ from django.utils.translation import gettext as _
 from annotation.models import Criterion
 from core.errors import UserError
 from core.messages.localized import localized
+from core.messages.message import Wording
 
 NOT_APPLICABLE = "n/a"
 LONGEST_LEVEL = 50
 LARGEST_END = 1e9
+NO_RANGE = Wording("scales.no_range", "%(text)s is not a range; write it as 1:6, or 1:6:1 with its step.")
+NO_SCALE = Wording("scales.no_scale", "%(text)s is not a scale; write a range as 1:6 or at least two levels as 1,3,5.")
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,11 @@ def parse_scale(text: str) -> Scale:
         numbers = [end for end in ends if end is not None]
         sound = len(numbers) == len(ends) in (2, 3) and numbers[0] < numbers[1]
         if not sound or min(numbers[2:], default=1) <= 0 or max(map(abs, numbers)) > LARGEST_END:
-            raise UserError(f"{text!r} is not a range; write it as 1:6, or 1:6:1 with its step.")
+            raise UserError(NO_RANGE(text=repr(text)))
         return Scale(minimum=numbers[0], maximum=numbers[1], step=numbers[2] if len(numbers) == 3 else None)
     labels = [part.strip() for part in text.split(",")]
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
-        raise UserError(f"{text!r} is not a scale; write a range as 1:6 or at least two levels as 1,3,5.")
+        raise UserError(NO_SCALE(text=repr(text)))
     numbers_of = [number_in(label) for label in labels]
     if all(number is not None for number in numbers_of):
         return Scale(levels=tuple(level(label, value or 0.0) for label, value in zip(labels, numbers_of, strict=True)))

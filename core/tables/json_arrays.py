@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from core.tables import messages
+
 LONGEST_TOKEN = 16
 """From this many characters before the end of what was read on, an error may only mean that more must be read."""
 DELIMITERS = " \t\r\n,]"
@@ -76,23 +78,23 @@ def array_elements(pieces: Iterable[str], longest: int) -> Iterator[Element]:
     """
     text = _Text(pieces)
     if text.next_mark() != "[":
-        raise BrokenArray(text.line, "the file does not begin with [")
+        raise BrokenArray(text.line, messages.NO_ARRAY())
     text.skip_to(text.at + 1)
     number = 0
     while (mark := text.next_mark()) != "]" or number:
         if not mark:
-            raise BrokenArray(text.line, "the array does not end")
+            raise BrokenArray(text.line, messages.ARRAY_ENDS())
         number += 1
         yield _element(text, number, longest)
         mark = text.next_mark()
         if mark not in (",", "]"):
-            raise BrokenArray(text.line, f"after element {number} there is neither a comma nor a closing bracket")
+            raise BrokenArray(text.line, messages.NO_COMMA(number=number))
         if mark == "]":
             break
         text.skip_to(text.at + 1)
     text.skip_to(text.at + 1)
     if text.next_mark():
-        raise BrokenArray(text.line, "there is text after the end of the array")
+        raise BrokenArray(text.line, messages.AFTER_ARRAY())
 
 
 def _element(text: _Text, number: int, longest: int) -> Element:
@@ -104,7 +106,7 @@ def _element(text: _Text, number: int, longest: int) -> Element:
             cut = error.msg.startswith("Unterminated string") or error.pos >= len(text.text) - LONGEST_TOKEN
             if text.ended or not cut:
                 line = text.line + text.text.count("\n", text.at, error.pos)
-                raise BrokenArray(line, f"element {number} is not valid JSON ({error.msg})") from error
+                raise BrokenArray(line, messages.BAD_ELEMENT(number=number, words=error.msg)) from error
         except (RecursionError, ValueError) as error:
             raise BrokenArray(text.line, f"element {number} is nested too deeply or holds too long a number") from error
         else:

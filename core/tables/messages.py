@@ -35,3 +35,29 @@ CHECK_QUOTES = Wording("table.check_quotes", "check the quotation marks in and a
 NOT_JSON = Wording("table.not_json", "the line is not valid JSON")
 NO_OBJECT = Wording("table.no_object", "the line is not a JSON object")
 OBJECT_PER_LINE = Wording("table.object_per_line", "write one JSON object per line")
+
+INSTRUCTION_TWICE = Wording("table.instruction_twice", "instruction %(name)s stands in an earlier row too")
+KEEP_ONE = Wording("table.keep_one", "keep one of them")
+ANSWERED_TWICE = Wording("table.answered_twice", "%(model)s has answered %(name)s in an earlier row")
+KEEP_ONE_OR_SAMPLE = Wording(
+    "table.keep_one_or_sample",
+    "keep one of them, or name the column that numbers the samples with --column sample=COLUMN",
+)
+
+NO_WORKBOOK = Wording("table.no_workbook", "the file is not a workbook that can be read")
+SAVE_WORKBOOK = Wording("table.save_workbook", "save it again as .xlsx, without a password, or as CSV")
+MANY_PARTS = Wording("table.many_parts", "the file has %(n)s parts")
+SHEETS = Wording("table.sheets", "%(n)s sheets have values: %(names)s")
+SAVE_ALONE = Wording("table.save_alone", "save the table as a workbook of its own")
+MANY_ROWS = Wording("table.many_rows", "a sheet has more than %(n)s rows")
+SPLIT = Wording("table.split", "split the table")
+BESIDE = Wording("table.beside", "the row has a value beside the table")
+NAME_OR_REMOVE = Wording("table.name_or_remove", "give its column a name, or remove the value")
+NO_ARRAY = Wording("table.no_array", "the file does not begin with [")
+ARRAY_ENDS = Wording("table.array_ends", "the array does not end")
+NO_COMMA = Wording("table.no_comma", "after element %(number)s there is neither a comma nor a closing bracket")
+AFTER_ARRAY = Wording("table.after_array", "there is text after the end of the array")
+BAD_ELEMENT = Wording("table.bad_element", "element %(number)s is not valid JSON (%(words)s)")
+ONE_ARRAY = Wording("table.one_array", "write the file as one array of JSON objects: [{...}, {...}]")
+OPEN_QUOTE = Wording("table.open_quote", "the file is not valid CSV (unexpected end of data)")
+SEPARATED_BY = Wording("table.separated_by", "the columns are separated by %(mark)s; save the file with commas, or with tabs as .tsv")

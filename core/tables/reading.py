@@ -223,7 +223,7 @@ def _columns_said(known: Sequence[str]) -> str:
     marks = [mark for mark in ";\t|" if len(known) == 1 and mark in known[0]]
     if marks:
         called = {"\t": "a tab"}.get(marks[0], repr(marks[0]))
-        return f"the columns are separated by {called}; save the file with commas, or with tabs as .tsv"
+        return messages.SEPARATED_BY(mark=called)
     return messages.THE_COLUMNS(columns=", ".join(known))
 
 
@@ -291,6 +291,8 @@ def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterat
         if "field larger" in str(error):
             reason = f"a value is longer than {csv.field_size_limit():,} characters"
             remedy = "check the quotation marks in and above this line, or remove the column"
+        elif "unexpected end of data" in str(error):
+            reason, remedy = messages.OPEN_QUOTE(), messages.CHECK_QUOTES()
         else:
             reason, remedy = messages.BAD_CSV(words=error), messages.CHECK_QUOTES()
         broken.append(BadRow(path.name, line(), reason, remedy))
@@ -348,7 +350,7 @@ def json_objects(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Itera
             else:
                 on_bad(place.bad("it is not a JSON object", "write one JSON object per row"))
     except BrokenArray as error:
-        on_bad(BadRow(name, error.line, error.reason, "write the file as one array of JSON objects: [{...}, {...}]"))
+        on_bad(BadRow(name, error.line, error.reason, messages.ONE_ARRAY()))
 
 
 def _single_objects(path: Path, on_bad: OnBadRow, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -423,7 +425,7 @@ def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Itera
                 continue
             unpacked.take(sum(map(len, texts)))
             if texts[len(header) :] and texts[len(header)]:
-                on_bad(place.bad("the row has a value beside the table", "give its column a name, or remove the value"))
+                on_bad(place.bad(messages.BESIDE(), messages.NAME_OR_REMOVE()))
                 continue
             yield Row(place, dict(zip(header, texts, strict=False)))
     except NoWorkbook as error:

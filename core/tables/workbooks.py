@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError  # nosec B405 # the error alone, defusedxml parses
 
+from core.tables import messages
+
 MOST_COLUMNS = 16_384
 """The columns that a sheet can have."""
 MOST_ROWS = 1_048_576
@@ -44,8 +46,7 @@ def _damage() -> Iterator[None]:
     try:
         yield
     except (*damaged, IndexError, AttributeError, NotImplementedError) as error:
-        what = "the file is not a workbook that can be read"
-        raise NoWorkbook(what, "save it again as .xlsx, without a password, or as CSV") from error
+        raise NoWorkbook(messages.NO_WORKBOOK(), messages.SAVE_WORKBOOK()) from error
 
 
 def check_size(path: Path, take: Callable[[int], None]) -> None:
@@ -56,7 +57,7 @@ def check_size(path: Path, take: Callable[[int], None]) -> None:
     with _damage(), zipfile.ZipFile(path) as archive:
         parts = archive.infolist()
         if len(parts) > MOST_PARTS:
-            raise NoWorkbook(f"the file has {len(parts):,} parts", "save its table as a workbook of its own")
+            raise NoWorkbook(messages.MANY_PARTS(n=f"{len(parts):,}"), messages.SAVE_ALONE())
         for part in parts:
             take(part.file_size)
 
@@ -76,7 +77,7 @@ def workbook_rows(path: Path) -> Iterator[tuple[int, Sequence[object]]]:
             sheets = [sheet for sheet in book.worksheets if _has_values(sheet)]
         if len(sheets) > 1:
             names = ", ".join(sheet.title for sheet in sheets)
-            raise NoWorkbook(f"{len(sheets)} sheets have values: {names}", "save the table as a workbook of its own")
+            raise NoWorkbook(messages.SHEETS(n=len(sheets), names=names), messages.SAVE_ALONE())
         for sheet in sheets:
             yield from _rows_of(sheet)
     finally:
@@ -112,4 +113,4 @@ def _numbered(sheet: Any, first: int, columns: int) -> Iterator[tuple[int, Seque
         if row is None:
             return
         yield number, [_without_midnight(value) for value in row]
-    raise NoWorkbook(f"a sheet has more than {MOST_ROWS:,} rows", "split the table")
+    raise NoWorkbook(messages.MANY_ROWS(n=f"{MOST_ROWS:,}"), messages.SPLIT())

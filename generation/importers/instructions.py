@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from core.text import storable
@@ -102,9 +103,8 @@ def read_instructions(
         try:
             record = instruction_of(row, layout)
             if record.external_id in seen:
-                raise row.place.bad(
-                    f"instruction {record.external_id!r} stands in an earlier row too", "keep one of them"
-                )
+                said = messages.INSTRUCTION_TWICE(name=repr(record.external_id))
+                raise row.place.bad(said, messages.KEEP_ONE())
             if record.text is None:
                 raise row.place.bad(
                     f"nothing is asked in {record.external_id!r}", "give it a prompt, its messages or a task"

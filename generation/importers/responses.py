@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from core.tables.reading import Row, read_rows
 from generation.importers.instructions import (
@@ -51,10 +52,9 @@ def read_responses(
             records = _responses_of(row, layout, model)
             keys = {(record.instruction.external_id, record.model, record.sample) for record in records}
             if keys & seen:
-                raise row.place.bad(
-                    f"{records[0].model} has answered {records[0].instruction.external_id!r} in an earlier row",
-                    "keep one of them, or name the column that numbers the samples with --column sample=COLUMN",
-                )
+                name = repr(records[0].instruction.external_id)
+                said = messages.ANSWERED_TWICE(model=records[0].model, name=name)
+                raise row.place.bad(said, messages.KEEP_ONE_OR_SAMPLE())
             seen |= keys
         except BadRow as problem:
             on_bad(problem)

@@ -58,7 +58,7 @@ class _Writing:
                     if self.size > self.most:
                         raise UserError(
                             f"{self.archive} unpacks to more than {self.most / 1e6:,.0f} MB; leave out what is not "
-                            "needed, or load the folder with manage.py load_benchmark."
+                            "needed, or ask the person who runs this server to load the folder."
                         )
                     file.write(block)
         except OSError as error:

@@ -25,7 +25,7 @@ from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
-from annotation.uploads.kept_files import BAD_ROWS, ENDINGS, TableUpload, discard, keep_table, known_table
+from annotation.uploads.kept_files import ENDINGS, TableUpload, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise
@@ -218,7 +218,7 @@ def discard_file(request: Request, public_id: str) -> Response:
     upload = _found(request, public_id)
     if upload.is_at_work:
         raise Unusable(_("A worker is reading this file. Wait until it is done."))
-    discard(upload)
+    upload.discard()
     return Response(status=204)
 
 
@@ -274,7 +274,7 @@ def _said(upload: TableUpload) -> dict[str, Any]:
 
 
 def _first_bad_rows(upload: TableUpload) -> list[dict[str, Any]]:
-    path = upload.folder / BAD_ROWS
+    path = upload.bad_rows_file
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
