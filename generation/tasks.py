@@ -37,6 +37,8 @@ def curate(benchmark_id: int, rules: dict[str, Any], tag: str, user_id: int) -> 
     """Give the tag to the instructions of a large benchmark that pass the rules."""
     benchmark = Benchmark.objects.filter(pk=benchmark_id).first()
     if benchmark is not None:
-        lists = {name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()}
+        lists: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()
+        }
         found = curation_of(benchmark, CurationRules(**lists))
         apply_curation(found, tag, by=User.objects.filter(pk=user_id).first())

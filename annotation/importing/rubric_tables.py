@@ -82,8 +82,8 @@ def load_rubric_rows(
                     criterion.fields = _fields(criterion)
             except BadRow as problem:
                 bad.append(problem)
-    for problem in bad:
-        on_bad(problem)
+    for one in bad:
+        on_bad(one)
         counts += Counts(skipped=1)
     with transaction.atomic():
         for rubric in found.values():

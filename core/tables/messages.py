@@ -60,4 +60,8 @@ AFTER_ARRAY = Wording("table.after_array", "there is text after the end of the a
 BAD_ELEMENT = Wording("table.bad_element", "element %(number)s is not valid JSON (%(words)s)")
 ONE_ARRAY = Wording("table.one_array", "write the file as one array of JSON objects: [{...}, {...}]")
 OPEN_QUOTE = Wording("table.open_quote", "the file is not valid CSV (unexpected end of data)")
-SEPARATED_BY = Wording("table.separated_by", "the columns are separated by %(mark)s; save the file with commas, or with tabs as .tsv")
+SEPARATED_BY = Wording(
+    "table.separated_by", "the columns are separated by %(mark)s; save the file with commas, or with tabs as .tsv"
+)
+NO_CLONE = Wording("table.no_clone", "this is no clone of %(name)s")
+NAME_FOLDER = Wording("table.name_folder", "name the folder that holds %(folders)s")

@@ -20,6 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import json_lines, lines
 from core.text import has_piled_marks, storable
@@ -102,7 +103,7 @@ class Clone:
         if tasks is not None:
             raise BadRow(str(tasks), 0, "HelloBench's tasks are in its clone", "leave --tasks out")
         if not (root / "data").is_dir() and not (root / "results").is_dir():
-            what, remedy = "this is no clone of HelloBench", "name the folder that holds data/ and results/"
+            what, remedy = messages.NO_CLONE(name="HelloBench"), messages.NAME_FOLDER(folders="data/ and results/")
             raise BadRow(str(root), 0, what, remedy)
 
     def _name(self, path: Path) -> str:

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, lines, read_rows
 from core.text import storable
@@ -83,7 +84,10 @@ class Longgenbench:
         if tasks is not None:
             self._data[_version_named(tasks)] = tasks
         if not any(path.is_file() for path in (*self._data.values(), root / RESULTS / "static.csv")):
-            what, remedy = "this is no clone of LongGenBench", "name the folder that holds Dataset/ and Evalution/"
+            what, remedy = (
+                messages.NO_CLONE(name="LongGenBench"),
+                messages.NAME_FOLDER(folders="Dataset/ and Evalution/"),
+            )
             raise BadRow(str(root), 0, what, remedy)
 
     def rubrics(self) -> list[RubricRecord]:

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.text import storable
 from generation.importers.benchmark_files import Part, StudyShape
@@ -111,7 +112,7 @@ class Wildbench:
         if tasks is not None and not tasks.is_file():
             raise BadRow(str(tasks), 0, "there is no such file of tasks", "check its name and folder")
         if tasks is None and not any((root / name).is_dir() for name in ("eval_results", "result_dirs")):
-            what, remedy = "this is no clone of WildBench", "name the folder that holds eval_results/"
+            what, remedy = messages.NO_CLONE(name="WildBench"), messages.NAME_FOLDER(folders="eval_results/")
             raise BadRow(str(root), 0, what, remedy)
 
     def rubrics(self) -> Iterable[RubricRecord]:

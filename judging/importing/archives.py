@@ -11,10 +11,28 @@ from stat import S_ISLNK
 from typing import IO
 
 from core.errors import UserError
+from core.messages.message import Wording
 
 ENDINGS = (".zip", ".tar.gz", ".tgz")
 BLOCK = 1 << 20
 PASSED_OVER = {".git", "__MACOSX"}
+MANY_FILES = Wording("archive.many_files", "%(archive)s holds more than %(n)s files; leave out what is not needed.")
+TOO_LARGE = Wording(
+    "archive.too_large",
+    "%(archive)s unpacks to more than %(n)s MB; leave out what is not needed, or ask the person who runs this server to "
+    "load the folder.",
+)
+TWICE = Wording("archive.twice", "%(archive)s: %(name)s is in it twice; pack the folder again.")
+NOT_WRITTEN = Wording(
+    "archive.not_written", "%(archive)s: %(name)s cannot be written (%(why)s); pack the folder again."
+)
+LEADS_OUT = Wording(
+    "archive.leads_out", "%(archive)s: the path %(name)s leads out of the archive; pack the folder again."
+)
+NO_ARCHIVE = Wording("archive.none", "%(archive)s is no archive that can be read; pack it as %(one)s or %(other)s.")
+NO_FILE = Wording("archive.no_file", "%(archive)s holds no file; pack the benchmark's folder.")
+DAMAGED = Wording("archive.damaged", "%(archive)s is damaged or no archive of its kind; pack it again.")
+PROTECTED = Wording("archive.protected", "%(archive)s is protected by a password; pack it without one.")
 
 
 @dataclass(frozen=True)
@@ -47,29 +65,26 @@ class _Writing:
         path = self.into.joinpath(*self._parts(name))
         self.files += 1
         if self.files > self.limits.files:
-            raise UserError(
-                f"{self.archive} holds more than {self.limits.files:,} files; leave out what is not needed."
-            )
+            raise UserError(MANY_FILES(archive=self.archive, n=f"{self.limits.files:,}"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 while block := source.read(BLOCK):
                     self.size += len(block)
                     if self.size > self.most:
-                        raise UserError(
-                            f"{self.archive} unpacks to more than {self.most / 1e6:,.0f} MB; leave out what is not "
-                            "needed, or ask the person who runs this server to load the folder."
-                        )
+                        raise UserError(TOO_LARGE(archive=self.archive, n=f"{self.most / 1e6:,.0f}"))
                     file.write(block)
         except OSError as error:
-            what = "is in it twice" if isinstance(error, FileExistsError) else f"cannot be written ({error.strerror})"
-            raise UserError(f"{self.archive}: {name[:200]!r} {what}; pack the folder again.") from error
+            shown = {"archive": self.archive, "name": repr(name[:200])}
+            if isinstance(error, FileExistsError):
+                raise UserError(TWICE(**shown)) from error
+            raise UserError(NOT_WRITTEN(**shown, why=str(error.strerror))) from error
 
     def _parts(self, name: str) -> tuple[str, ...]:
         """The names of folders and file. Raises UserError for a path that leads out of the folder."""
         path = PurePosixPath(name.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] or "\0" in name:
-            raise UserError(f"{self.archive}: the path {name[:200]!r} leads out of the archive; pack the folder again.")
+            raise UserError(LEADS_OUT(archive=self.archive, name=repr(name[:200])))
         return path.parts
 
 
@@ -86,9 +101,9 @@ def unpack(archive: Path, into: Path, limits: Limits = Limits()) -> list[str]:
         elif archive.name.lower().endswith(ENDINGS):
             _unpack_tar(archive, writing)
         else:
-            raise UserError(f"{archive.name} is no archive that can be read; pack it as {' or '.join(ENDINGS[:2])}.")
+            raise UserError(NO_ARCHIVE(archive=archive.name, one=ENDINGS[0], other=ENDINGS[1]))
     if not writing.files:
-        raise UserError(f"{archive.name} holds no file; pack the benchmark's folder.")
+        raise UserError(NO_FILE(archive=archive.name))
     return writing.links
 
 
@@ -106,7 +121,7 @@ def _damage_told(archive: Path) -> Iterator[None]:
     try:
         yield
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, OSError) as error:
-        raise UserError(f"{archive.name} is damaged or no archive of its kind; pack it again.") from error
+        raise UserError(DAMAGED(archive=archive.name)) from error
 
 
 def _unpack_zip(archive: Path, writing: _Writing) -> None:
@@ -117,7 +132,7 @@ def _unpack_zip(archive: Path, writing: _Writing) -> None:
             if S_ISLNK(one.external_attr >> 16):
                 writing.links.append(one.filename)
             elif one.flag_bits & 1:
-                raise UserError(f"{archive.name} is protected by a password; pack it without one.")
+                raise UserError(PROTECTED(archive=archive.name))
             else:
                 with packed.open(one) as source:
                     writing.write(one.filename, source)

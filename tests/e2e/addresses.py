@@ -21,6 +21,8 @@ from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.loading import carry_out
 from annotation.uploads.reading import recognise
+from core.tables.bad_rows import BadRow
+from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
 from judging.archive.made_files import ask_for, files_of, make
 from judging.demonstration.making import BENCHMARK, PASSWORD, SLUG
@@ -107,6 +109,7 @@ NOT_PAGES = {
     FILE: {
         "annotation:account_data",
         "annotation:approvals",
+        "annotation:links",
         "annotation:table_bad_rows",
         "annotation:rater_data",
         "calibration:download_fit",
@@ -115,6 +118,7 @@ NOT_PAGES = {
         "judging:export_file",
         "judging:made_file",
         "judging:run_file",
+        "judging:upload_bad_rows",
         "live",
         "ready",
     },
@@ -189,6 +193,7 @@ PUBLIC = {
     "annotation:table_state": lambda: _a_table(),
     "judging:upload": lambda: _an_upload(),
     "judging:upload_state": lambda: _an_upload(),
+    "judging:upload_bad_rows": lambda: _an_upload(),
     "judging:watch": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
     "library:checklist": lambda: Checklist.objects.get(stage="review").public_id,
@@ -206,12 +211,14 @@ ROWS = {
         )[0].pk
     ),
 }
+LISTED = ("annotation:mail_invitations", "annotation:links")
 SLUGS = {
     "annotation:setup": "draft",
     "annotation:write_rubric": "draft",
     "annotation:approvals": PRACTICE,
     "annotation:platform_values": PRACTICE,
     "annotation:mail_invitations": PRACTICE,
+    "annotation:links": PRACTICE,
     "annotation:prolific_study": PRACTICE,
 }
 
@@ -232,10 +239,11 @@ def _an_upload():
             asked_at=timezone.now().isoformat(),
             state="loaded",
             result={"responses": counts, "absent": ["data/"], "unknown": {"data/*: note": 2}, "differing": ["chat_1"]},
-            bad_rows=[["chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"]],
         )
         upload.folder.mkdir(parents=True)
-        upload.save()
+        skipped = SkippedRows()
+        skipped(BadRow("chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"))
+        upload.with_bad_rows(skipped).save()
         known = [upload]
     return known[0].public_id
 
@@ -285,7 +293,7 @@ def parts_of(name):
         "name": "report.json",
         "verb": "role",
         "flag_id": 1,
-        "cohort_id": Cohort.objects.get(kind="public" if name == "annotation:mail_invitations" else "crowd").pk,
+        "cohort_id": Cohort.objects.get(kind="public" if name in LISTED else "crowd").pk,
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get(kind="public").entry_token,
         "request_id": 1,
         "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,

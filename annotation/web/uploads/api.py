@@ -89,7 +89,7 @@ class MappingSerializer(serializers.Serializer[Any]):
         required=False,
         help_text=f"Names of columns with what they hold; {CRITERION} for a column of ratings that is a criterion.",
     )
-    into = serializers.CharField(max_length=100, required=False)
+    into = serializers.CharField(max_length=100, required=False, allow_blank=True)
     options = serializers.DictField(
         child=serializers.CharField(allow_blank=True),
         required=False,

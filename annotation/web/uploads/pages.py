@@ -311,7 +311,7 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
 def _destination(upload: TableUpload) -> dict[str, Any]:
     """The study into which the table was loaded, and for a list of people the page with their links."""
     study = Study.objects.filter(workspace=upload.workspace, slug=upload.into).first()
-    found = Import.objects.filter(pk=upload.imported, undone_at=None).first()
+    found = Import.objects.filter(pk=upload.imported or 0, undone_at=None).first()
     people = ids_in((found.created if found else {}).get(MailedInvitation._meta.label, ()))
     invitation = MailedInvitation.objects.filter(pk=min(people, default=0)).first()
     if study is None or invitation is None:
