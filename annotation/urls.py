@@ -126,6 +126,7 @@ urlpatterns = [
     path("<study:slug>/cohorts/<int:cohort_id>/", cohorts.change_cohort, name="change_cohort"),
     path("<study:slug>/cohorts/<int:cohort_id>/values/", platform_values.platform_values, name="platform_values"),
     path("<study:slug>/cohorts/<int:cohort_id>/mail/", mail_invitations.mail_invitations, name="mail_invitations"),
+    path("<study:slug>/cohorts/<int:cohort_id>/links.csv", mail_invitations.links, name="links"),
     path("<study:slug>/cohorts/<int:cohort_id>/prolific/", prolific.prolific_study, name="prolific_study"),
     path("<study:slug>/cohorts/<int:cohort_id>/bonuses/", bonuses.bonuses, name="bonuses"),
     path("<study:slug>/cohorts/<int:cohort_id>/bonuses/<str:public_id>/", bonuses.bonus_batch, name="bonus_batch"),

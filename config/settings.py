@@ -183,6 +183,7 @@ CELERY_TASK_ROUTES = {
     "annotation.load_table": {"queue": REPORTS},
     "annotation.scan_self_naming": {"queue": REPORTS},
     "calibration.build_report": {"queue": REPORTS},
+    "generation.curate": {"queue": REPORTS},
     "calibration.fit_study": {"queue": REPORTS},
     "judging.build_report": {"queue": REPORTS},
     "judging.build_paper_table": {"queue": REPORTS},

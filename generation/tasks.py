@@ -1,9 +1,14 @@
 """Celery tasks: work on a run. Safe to deliver twice, because the rows say what is left to do."""
 
+from typing import Any
+
 from celery import shared_task
 from django.utils import timezone
 
-from generation.models import GenerationRun
+from accounts.models import User
+from generation.curation.curating import apply_curation, curation_of
+from generation.curation.rules.filters import CurationRules
+from generation.models import Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
 from generation.responses.runs import GENERATION
 from generation.responses.worker import work_on
@@ -25,3 +30,15 @@ def work(run_id: int) -> None:
 def sweep() -> None:
     """Release what dead workers held, and send running runs on which nobody works to a worker."""
     GENERATION.sweep(timezone.now, unleased=in_batches)
+
+
+@shared_task(name="generation.curate")  # type: ignore[untyped-decorator]
+def curate(benchmark_id: int, rules: dict[str, Any], tag: str, user_id: int) -> None:
+    """Give the tag to the instructions of a large benchmark that pass the rules."""
+    benchmark = Benchmark.objects.filter(pk=benchmark_id).first()
+    if benchmark is not None:
+        lists: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in rules.items()
+        }
+        found = curation_of(benchmark, CurationRules(**lists))
+        apply_curation(found, tag, by=User.objects.filter(pk=user_id).first())

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from calibration.web.serving import result_view
-from judging.web import archive, demonstration, uploads
+from judging.web import archive, demonstration, library, uploads
 from judging.web.comparison import depth_pages, pages as comparison_pages
 from judging.web.judges import pages as judge_pages
 from judging.web.leaderboards import (
@@ -18,6 +18,7 @@ from judging.web.runs import compare as compare_pages, pages as run_pages, start
 app_name = "judging"
 urlpatterns = [
     # /library/judges/
+    path("library/load/", library.load_library, name="load_library"),
     path("library/judges/", judge_pages.judge_list, name="judge_list"),
     path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
     path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
@@ -32,6 +33,7 @@ urlpatterns = [
     path("imports/upload/", uploads.upload_benchmark, name="upload_benchmark"),
     path("imports/upload/<str:public_id>/", uploads.upload, name="upload"),
     path("imports/upload/<str:public_id>/state/", uploads.upload_state, name="upload_state"),
+    path("imports/upload/<str:public_id>/bad-rows.csv", uploads.upload_bad_rows, name="upload_bad_rows"),
     # /runs/
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),

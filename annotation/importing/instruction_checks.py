@@ -29,17 +29,29 @@ def load_checks(benchmark: Benchmark, file: Path) -> Counts:
     text), mark (what a part is called), kind (single, range, periodic; seen from the numbers), asked (parts asked
     for). Raises BadRow.
     """
+    return load_check_rows(benchmark, read_rows(file, COLUMNS))
+
+
+def load_check_rows(benchmark: Benchmark, rows: Iterable[Row], on_bad: OnBadRow = refuse) -> Counts:
+    """Load the rows of such a table; bad rows are passed to `on_bad` and left out."""
     checks: dict[str, list[CheckRecord]] = {}
     places: dict[str, Place] = {}
-    known = _instructions_of(benchmark)
-    for row in read_rows(file, COLUMNS):
+    known, skipped = _instructions_of(benchmark), Counts()
+    for row in rows:
         name = row.values["instruction"].strip()
-        _known_pk(known, benchmark, row.place, name)
+        try:
+            _known_pk(known, benchmark, row.place, name)
+            check = _check(row)
+            if check in checks.get(name, ()):
+                raise row.place.bad(messages.QUESTION_TWICE(name=repr(name)), messages.KEEP_ONE())
+        except BadRow as problem:
+            on_bad(problem)
+            skipped += Counts(skipped=1)
+            continue
         places.setdefault(name, row.place)
-        checks.setdefault(name, []).append(_check(row))
-    return store_check_sets(
-        benchmark, [CheckSetRecord(places[name], name, tuple(found)) for name, found in checks.items()]
-    )
+        checks.setdefault(name, []).append(check)
+    records = [CheckSetRecord(places[name], name, tuple(found)) for name, found in checks.items()]
+    return store_check_sets(benchmark, records, on_bad) + skipped
 
 
 def store_check_sets(benchmark: Benchmark, records: Iterable[CheckSetRecord], on_bad: OnBadRow = refuse) -> Counts:
@@ -73,9 +85,8 @@ def _instructions_of(benchmark: Benchmark) -> dict[str, int]:
 
 def _known_pk(known: dict[str, int], benchmark: Benchmark, place: Place, name: str) -> int:
     if name not in known:
-        raise place.bad(
-            messages.NO_INSTRUCTION_IN(benchmark=benchmark.slug, name=repr(name)), messages.LOAD_INSTRUCTIONS()
-        )
+        said = messages.NO_INSTRUCTION(benchmark=benchmark.slug, name=repr(name[:50]))
+        raise place.bad(said, messages.LOAD_INSTRUCTIONS())
     return known[name]
 
 
@@ -91,7 +102,7 @@ def _criterion(check: CheckRecord, position: int) -> dict[str, Any]:
 def _check(row: Row) -> CheckRecord:
     values = {name: text.strip() for name, text in row.values.items()}
     if not values["question"]:
-        raise row.place.bad(messages.EMPTY_QUESTION(), messages.ENTER_QUESTION())
+        raise row.place.bad(messages.NO_QUESTION(), messages.YES_OR_NO())
     where = _where(row, values) or {}
     return CheckRecord(
         values["question"],
@@ -107,15 +118,16 @@ def _where(row: Row, values: dict[str, str]) -> dict[str, Any] | None:
     try:
         numbers = read_numbers(values.get("numbers", ""))
     except UnreadableNumbers as problem:
-        raise row.place.bad(messages.NO_PART_NUMBER(part=problem), messages.PART_NUMBERS()) from problem
+        raise row.place.bad(messages.BAD_PART(text=problem), messages.PART_NUMBERS()) from problem
     if not numbers:
         return None
     if not values.get("mark"):
-        raise row.place.bad(messages.NAMELESS_PARTS(), messages.ENTER_MARK())
+        raise row.place.bad(messages.NO_MARK(), messages.ENTER_MARK())
     kind = values.get("kind", "") or kind_of(numbers)
     if kind not in KINDS:
-        raise row.place.bad(messages.NO_KIND(kind=repr(kind)), messages.USE_KIND(kinds=", ".join(KINDS[:3])))
+        known = messages.CHECK_KINDS(known=", ".join(KINDS[:3]))
+        raise row.place.bad(messages.BAD_CHECK_KIND(text=repr(kind[:30])), known)
     asked = values.get("asked", "")
     if asked and not (asked.isdecimal() and asked.isascii() and int(asked) > 0):
-        raise row.place.bad(messages.NO_PARTS(asked=repr(asked)), messages.ENTER_PARTS())
+        raise row.place.bad(messages.BAD_ASKED(text=repr(asked[:30])), messages.ENTER_ASKED())
     return {"mark": values["mark"], "numbers": numbers, "kind": kind, "asked": int(asked) if asked else None}

@@ -1,7 +1,7 @@
 """Store the rubric that an instruction has of its own: its checklist, the criteria of a named rubric, an overall score."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +13,7 @@ from annotation.rubrics.scales import parse_scale
 from core.tables.bad_rows import OnBadRow
 from generation.importers.records import InstructionRecord
 from generation.library.loading import Counts
-from generation.models import Benchmark, Instruction
+from generation.models import Benchmark, Category, Instruction
 
 SCALES = settings.BASE_DIR / "fixtures" / "rubrics" / "hellobench.json"
 """Has the scale on which the items of a checklist are answered."""
@@ -23,6 +23,20 @@ OVERALL_QUESTIONS = {
     "zh-hans": "综合各方面，这篇回答有多好？",
 }
 LONGEST_KEY = 150
+Question = Mapping[str, str]
+"""A question of a checklist by language."""
+
+
+def _overall(scale: str) -> dict[str, Any]:
+    """An overall score on the scale, which is known to be one, as fields of Criterion."""
+    return {
+        **parse_scale(scale).as_fields(),
+        "anchors": [],
+        "key": OVERALL,
+        "role": Criterion.Role.OVERALL.value,
+        "may_not_apply": False,
+        "questions": OVERALL_QUESTIONS,
+    }
 
 
 class InstructionRubrics:
@@ -65,13 +79,39 @@ class InstructionRubrics:
         versions = Rubric.objects.filter(workspace=self.benchmark.workspace, key=self._key_of(instruction.pk))
         return versions.order_by("-version").first()
 
-    def replace_checklist(self, instruction: Instruction, questions: Sequence[str]) -> Counts:
-        """Store these questions as the checklist in the next version of the instruction's rubric; other criteria stay."""
-        own = self._newest(instruction)
+    def replace_checklist(
+        self, instruction: Instruction, questions: Sequence[str | Question], *, overall: str = ""
+    ) -> Counts:
+        """Store these questions as the checklist in the next version of the instruction's rubric; other criteria stay.
+
+        `overall` is the scale of the overall score that a rubric without one gets, none if it is empty.
+        """
+        criteria = self._replaced(self._newest(instruction), questions, overall)
+        return self._store(instruction.pk, instruction.external_id, criteria, as_newest=True)
+
+    def replace_of_category(
+        self, category: Category, questions: Sequence[str | Question], *, overall: str = ""
+    ) -> Counts:
+        """The same for the rubric of a category, which all its instructions without one of their own have."""
+        rubrics = Rubric.objects.filter(benchmark=self.benchmark, category=category, study=None, instruction=None)
+        own = rubrics.order_by("-version", "key").first()
+        return keep_rubric(
+            self.benchmark.workspace,
+            self.benchmark,
+            category,
+            key=own.key if own else f"{self.benchmark.slug}-{category.key}"[:LONGEST_KEY],
+            names=own.names if own else dict(category.names),
+            criteria=self._replaced(own, questions, overall),
+            as_newest=True,
+        )
+
+    def _replaced(self, own: Rubric | None, questions: Sequence[str | Question], overall: str) -> list[dict[str, Any]]:
+        """The questions as criteria, then those of the rubric that are no items, then an overall score if it has none."""
         others = [] if own is None else own.criteria.exclude(role=Criterion.Role.ITEM).order_by("position")
         criteria = self._items(questions) + [{name: getattr(one, name) for name in CRITERION_FIELDS} for one in others]
-        numbered = [{**one, "position": position} for position, one in enumerate(criteria)]
-        return self._store(instruction.pk, instruction.external_id, numbered, as_newest=True)
+        if overall and not any(one["role"] == Criterion.Role.OVERALL for one in criteria):
+            criteria.append(_overall(overall))
+        return [{**one, "position": position} for position, one in enumerate(criteria)]
 
     def _keep(self, record: InstructionRecord, instruction: int, criteria: list[dict[str, Any]]) -> Counts:
         return self._store(instruction, record.external_id, criteria)
@@ -101,32 +141,22 @@ class InstructionRubrics:
         if record.rubric:
             named = self._criteria_of(record.rubric)
             if named is None:
-                known = messages.CREATE_RUBRIC()
-                on_bad(record.place.bad(messages.NO_RUBRIC(rubric=repr(record.rubric[:50])), known))
+                on_bad(record.place.bad(messages.NO_RUBRIC(rubric=repr(record.rubric[:50])), messages.CREATE_RUBRIC()))
                 return []
             taken = {one["key"] for one in criteria}
             criteria += [one for one in named if one["key"] not in taken]
         if record.overall and not any(one["role"] == Criterion.Role.OVERALL for one in criteria):
-            criteria.append(
-                {
-                    **parse_scale(record.overall).as_fields(),
-                    "anchors": [],
-                    "key": OVERALL,
-                    "role": Criterion.Role.OVERALL.value,
-                    "may_not_apply": False,
-                    "questions": OVERALL_QUESTIONS,
-                }
-            )
+            criteria.append(_overall(record.overall))
         return [{**one, "position": position} for position, one in enumerate(criteria)]
 
-    def _items(self, questions: Sequence[str]) -> list[dict[str, Any]]:
+    def _items(self, questions: Sequence[str | Question]) -> list[dict[str, Any]]:
         return [
             {
                 **self._fulfilment,
                 "key": f"item{position}",
                 "role": Criterion.Role.ITEM.value,
                 "may_not_apply": False,
-                "questions": {"en": question},
+                "questions": {"en": question} if isinstance(question, str) else dict(question),
             }
             for position, question in enumerate(questions)
         ]

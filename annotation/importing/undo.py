@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User, Workspace
 from annotation.answers.awaiting import await_answers
 from annotation.assignment.new_slots import make_seats
-from annotation.models import Assignment, Criterion, DeskTally, Rubric, Score, Seat, Study, Task
+from annotation.models import Assignment, Criterion, DeskTally, MailedInvitation, Rubric, Score, Seat, Study, Task
 from annotation.studies.nouns import in_words
 from core.clock import Clock
 from core.db.append_only import removing
@@ -77,6 +77,7 @@ def plan_undo(found: Import) -> UndoPlan:
                 dependents[table._meta.label] += len(outside)
     dependents.update(_answers_to_completed(found, created))
     dependents.update(_marked_again(found))
+    dependents.update(_used_invitations(created))
     kept = _kept(created)
     gone = {model: ids - kept.get(model, set()) for model, ids in created.items()}
     return UndoPlan(
@@ -230,6 +231,16 @@ def _marked_again(found: Import) -> Counter[str]:
             given = {mark.object_id: mark.after or {} for mark in marks}
             again += sum({**given.get(key, {}), **(task.gold or {})} != given.get(key) for key, task in tasks.items())
     return Counter({Task._meta.label: again} if again else {})
+
+
+def _used_invitations(created: Ids) -> Counter[str]:
+    """Invitations of a list by which somebody has joined, or for which a message is on its way or was sent."""
+    used, on_its_way = Q(used_at__isnull=False), Q(state__in=("waiting", "sending", "sent"))
+    count = sum(
+        MailedInvitation.objects.filter(some).filter(used | on_its_way).count()
+        for some in conditions("pk", created.get(MailedInvitation, set()))
+    )
+    return Counter({MailedInvitation._meta.label: count} if count else {})
 
 
 def _marked_tasks(found: Import) -> set[int]:

@@ -97,14 +97,16 @@ class RefusedAddress(models.Model):
 
 
 class MailedInvitation(models.Model):
-    """An invitation by e-mail to one person, with a link of their own that admits one rater.
+    """An invitation to one person, with a link of their own that admits one rater; it may be sent by e-mail.
 
-    `address` is empty once it was erased; `reason` says why the latest attempt failed. SENDING is a message that a worker
-    has in hand; where the worker ended meanwhile, nobody knows whether it was sent. `origin` is the address of this
-    server as the lead saw it ("https://example.org").
+    `address` and `name` are empty once they were erased, and where an uploaded list has none. HELD is an invitation that no
+    message is to be sent for unless the lead says so. `reason` says why the latest attempt failed. SENDING is a message
+    that a worker has in hand; where the worker ended meanwhile, nobody knows whether it was sent. `origin` is the address of
+    this server as the lead saw it ("https://example.org").
     """
 
     class State(models.TextChoices):
+        HELD = "held", _("Not sent")
         WAITING = "waiting", _("Waiting")
         SENDING = "sending", _("Being sent")
         SENT = "sent", _("Sent")
@@ -112,6 +114,7 @@ class MailedInvitation(models.Model):
 
     cohort = models.ForeignKey(Cohort, models.CASCADE, related_name="mailed_invitations")
     address = models.CharField(max_length=254, blank=True)
+    name = models.CharField(max_length=100, blank=True, default="", db_default="")
     token = models.CharField(max_length=64, unique=True, default=new_public_id)
     origin = models.CharField(max_length=200)
     language = models.CharField(max_length=10)

@@ -124,8 +124,8 @@ def _erase_rater(rater: Rater) -> Counter[str]:
     with transaction.atomic():
         counts = Counter(erase_texts([rater.pk]))
         counts["identities"] = RaterIdentity.objects.filter(rater=rater).delete()[0]
-        mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="")
-        counts["mail_addresses"] = mailed.update(address="", reason="")
+        mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="", name="")
+        counts["mail_addresses"] = mailed.update(address="", name="", reason="")
         Participant.objects.filter(rater=rater).update(submission="", browser="", code="", code_until=None)
         BrowserRequest.objects.filter(participant__rater=rater).delete()
         BonusPayment.objects.filter(rater=rater).update(submission="")

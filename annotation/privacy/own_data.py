@@ -38,7 +38,7 @@ STANDING = (
     "trained_at",
     "qualified_at",
 )
-MAILED = ("state", "reason", "made_at", "sent_at", "used_at")
+MAILED = ("name", "state", "reason", "made_at", "sent_at", "used_at")
 OPEN_OR_SKIPPED = (Assignment.Status.OPEN, Assignment.Status.SKIPPED)
 
 

@@ -100,8 +100,8 @@ def _identities(before: datetime) -> Iterator[Removing]:
         Q(created_at__gte=before) | Q(submitted_at__gte=before)
     )
     yield RaterIdentity.objects.filter(~Exists(lately), created_at__lt=before), _forget
-    mailed = MailedInvitation.objects.filter(~Exists(lately), made_at__lt=before).exclude(address="")
-    yield mailed, lambda rows: rows.update(address="", reason="")
+    mailed = MailedInvitation.objects.filter(~Exists(lately), made_at__lt=before).exclude(address="", name="")
+    yield mailed, lambda rows: rows.update(address="", name="", reason="")
 
 
 def _forget(rows: QuerySet[Any]) -> None:

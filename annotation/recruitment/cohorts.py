@@ -339,9 +339,9 @@ def erase_identity(rater: Rater, *, by: User | None) -> bool:
     """
     with transaction.atomic():
         erased, _rows = RaterIdentity.objects.filter(rater=rater).delete()
-        mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="")
-        erased += mailed.update(address="", reason="")
         BonusPayment.objects.filter(rater=rater).update(submission="")
+        mailed = MailedInvitation.objects.filter(rater=rater).exclude(address="", name="")
+        erased += mailed.update(address="", name="", reason="")
         linked = Rater.objects.filter(pk=rater.pk, user__isnull=False).update(user=None)
         renamed = Rater.objects.filter(pk=rater.pk).exclude(pseudonym="").update(label=rater.pseudonym)
         if erased or linked:

@@ -14,6 +14,8 @@ from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
 from django.core.validators import validate_email
 from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import get_language, gettext as _, gettext_noop, override
@@ -69,7 +71,7 @@ def left_today(cohort: Cohort, *, clock: Clock) -> int:
     """Return how many more people the leads of the workspace may invite by e-mail within this day of 24 hours."""
     lately = MailedInvitation.objects.filter(
         cohort__study__workspace=cohort.study.workspace_id, made_at__gt=clock() - timedelta(days=1)
-    )
+    ).exclude(state=State.HELD)
     return max(0, int(settings.MAILS_A_DAY) - lately.count())
 
 
@@ -84,29 +86,60 @@ def invite(cohort: Cohort, addresses: Sequence[str], *, origin: str, by: User, c
     with transaction.atomic():
         Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
         invited = MailedInvitation.objects.filter(cohort=cohort).exclude(address="")
-        known = {address.lower() for address in invited.values_list("address", flat=True)}
+        known = dict(invited.annotate(lower=Lower("address")).values_list("lower", "state"))
         new = [address for address in addresses if address.lower() not in known]
+        listed = [address.lower() for address in addresses if known.get(address.lower()) == State.HELD]
+        count = len(new) + len(listed)
         left = left_today(cohort, clock=clock)
-        if len(new) > left:
+        if count > left:
             raise MailRefused(
                 _("Your workspace can invite no more than %(n)s people by e-mail today; you entered %(m)s.")
-                % {"n": left, "m": len(new)}
+                % {"n": left, "m": count}
             )
+        made = {"origin": origin.rstrip("/"), "made_at": clock(), "made_by": by}
+        made |= {"language": get_language() or settings.LANGUAGE_CODE}
+        of_list = held(cohort).annotate(lower=Lower("address")).filter(lower__in=listed).values_list("pk", flat=True)
+        MailedInvitation.objects.filter(pk__in=list(of_list)).update(state=State.WAITING, **made)
         MailedInvitation.objects.bulk_create(
-            MailedInvitation(
-                cohort=cohort,
-                address=address,
-                origin=origin.rstrip("/"),
-                language=get_language() or settings.LANGUAGE_CODE,
-                made_at=clock(),
-                made_by=by,
-            )
-            for address in new
+            MailedInvitation(cohort=cohort, address=address, **made) for address in new
         )
-        if new:
-            _log(cohort, by, "invite_by_mail", len(new))
+        if count:
+            _log(cohort, by, "invite_by_mail", count)
             send_after_commit("annotation.send_mails", kept=False)
-    return len(new), len(addresses) - len(new)
+    return count, len(addresses) - count
+
+
+def held(cohort: Cohort) -> QuerySet[MailedInvitation]:
+    """Return the invitations of an uploaded list that have an address, are unused, and no message was asked for."""
+    return cohort.mailed_invitations.filter(state=State.HELD, used_at=None).exclude(address="")
+
+
+def send_held(cohort: Cohort, *, expected: int, origin: str, by: User, clock: Clock) -> int:
+    """Ask a worker to send a message to each person of `held`; return how many they are.
+
+    Raises MailRefused unless they are as many as the lead was shown, where mail is not set up, for a cohort of a crowd
+    platform, and beyond the limit of a day.
+    """
+    if not is_mail_set_up() or cohort.kind == Cohort.Kind.CROWD:
+        raise MailRefused(_("This cohort cannot be invited by e-mail."))
+    with transaction.atomic():
+        Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
+        rows, left = held(cohort), left_today(cohort, clock=clock)
+        count = rows.count()
+        if count != expected:
+            raise MailRefused(_("The list has changed meanwhile. Look at the number of people again."))
+        if count > left:
+            raise MailRefused(
+                _("Your workspace can invite no more than %(n)s people by e-mail today; the list has %(m)s.")
+                % {"n": left, "m": count}
+            )
+        language = get_language() or settings.LANGUAGE_CODE
+        rows.filter(language="").update(language=language)
+        rows.update(state=State.WAITING, origin=origin.rstrip("/"), made_at=clock(), made_by=by)
+        if count:
+            _log(cohort, by, "invite_by_mail", count)
+            send_after_commit("annotation.send_mails", kept=False)
+    return count
 
 
 def resend_failed(cohort: Cohort, *, by: User) -> int:
@@ -121,12 +154,12 @@ def resend_failed(cohort: Cohort, *, by: User) -> int:
 
 
 def erase_address(cohort: Cohort, pk: int, *, by: User) -> bool:
-    """Erase one address; the link of a message that waits is withdrawn with it. Return False if there is none."""
+    """Erase one address and the name beside it; a message that waits is not sent. Return False if there is neither."""
     with transaction.atomic():
-        mine = cohort.mailed_invitations.filter(pk=pk).exclude(address="")
+        mine = cohort.mailed_invitations.filter(pk=pk).exclude(address="", name="")
         unsent = mine.filter(state__in=[State.WAITING, State.FAILED])
         unsent.update(state=State.FAILED)
-        erased = mine.update(address="", reason="")
+        erased = mine.update(address="", name="", reason="")
         if erased:
             _log(cohort, by, "erase_mail_address", erased)
     return bool(erased)

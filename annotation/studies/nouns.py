@@ -18,6 +18,7 @@ NOUNS = {
     "annotation.Flag": gettext_noop("notes"),
     "annotation.Guideline": gettext_noop("guidelines"),
     "annotation.LateChange": gettext_noop("late changes"),
+    "annotation.MailedInvitation": gettext_noop("invitations of raters"),
     "annotation.ProposedCriterion": gettext_noop("proposed criteria"),
     "annotation.QuestionDraft": gettext_noop("drafts of questions"),
     "annotation.QuestionReview": gettext_noop("reviews of questions"),

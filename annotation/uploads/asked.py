@@ -8,14 +8,19 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from annotation.rubrics.scales import parse_scales
-from annotation.uploads.kept_files import CHECKING, LOADING, TableUpload, ask_for_work
-from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_STUDY
+from annotation.uploads.kept_files import CHECKING, TableUpload
+from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_BENCHMARK, NEEDS_STUDY
+from annotation.uploads.loaders import NO_BENCHMARK
 from annotation.uploads.loading import ENCODINGS, SEPARATORS, scales_in
 from core.errors import UserError
+from core.uploads.kept_files import LOADING
+from generation.models import Benchmark
 
-OPTIONS = ("scale", "overall", "duplicates", "benchmark", "model", "labels")
+OPTIONS = ("scale", "overall", "duplicates", "benchmark", "model", "labels", "cohort")
 DUPLICATES = ("refuse", "repeat", "drop")
 LONGEST_OPTION = 1000
+ONE_OF = {"checklists": ("instruction", "category"), "rubrics": ("question", "criterion"), "raters": ("name", "email")}
+"""Kinds whose tables need at least one of these columns."""
 SLUG = re.compile(r"\w[-\w]{0,99}", re.ASCII)
 
 
@@ -59,6 +64,9 @@ def check_description(upload: TableUpload) -> None:
         if name not in held:
             field = kind.field(name)
             raise UserError(_("Choose the column of: %(field)s.") % {"field": field.label if field else name})
+    if (some := ONE_OF.get(upload.kind)) and not set(some) & set(held):
+        labels = [str(field.label) for name in some if (field := kind.field(name))]
+        raise UserError(_("Choose the column of: %(one)s, or of: %(other)s.") % {"one": labels[0], "other": labels[1]})
     for name in held:
         field = kind.field(name)
         if name != CRITERION and held.count(name) > 1 and field is not None:
@@ -69,23 +77,32 @@ def check_description(upload: TableUpload) -> None:
         )
     if upload.kind == "ratings" and CRITERION in held and {"criterion", "reason"} & set(held):
         raise UserError(_("Where each criterion has a column, no column names the criterion or the reason."))
-    if not SLUG.fullmatch(upload.into):
+    if not SLUG.fullmatch(upload.into) and (upload.into or upload.kind != "rubrics"):
         raise UserError(
             _("Give the study or benchmark a short name of at most 100 letters, digits, hyphens and underscores.")
         )
     if upload.kind == "responses" and "model" not in held and not upload.options.get("model"):
         raise UserError(_("Name the model that wrote the responses, or choose the column that names it."))
-    known = Study.objects.filter(workspace=upload.workspace, slug=upload.into)
-    if upload.kind in NEEDS_STUDY and not known.exists():
-        sentence = (
-            _("There is no study %(slug)s. Load its ratings before their correct answers.")
-            if upload.kind == "truth"
-            else _("There is no study %(slug)s. Create the study before its known answers.")
-        )
-        raise UserError(sentence % {"slug": upload.into})
+    _check_destination(upload)
     if upload.options.get("duplicates", "refuse") not in DUPLICATES:
         raise UserError(_("Choose what happens to repeated answers."))
     parse_scales(scales_in(upload.options.get("scale", "")))
+
+
+def _check_destination(upload: TableUpload) -> None:
+    """Raise UserError where the study or benchmark to which the rows must belong does not exist."""
+    known = Study.objects.filter(workspace=upload.workspace, slug=upload.into)
+    if upload.kind in NEEDS_STUDY and not known.exists():
+        sentences = {
+            "truth": _("There is no study %(slug)s. Load its ratings before their correct answers."),
+            "gold": _("There is no study %(slug)s. Create the study before its known answers."),
+            "raters": _("There is no study %(slug)s. Create the study before you list its raters."),
+        }
+        raise UserError(sentences[upload.kind] % {"slug": upload.into})
+    benchmarks = Benchmark.objects.filter(workspace=upload.workspace, slug=upload.into)
+    needed = upload.kind in NEEDS_BENCHMARK or (upload.kind == "rubrics" and upload.into)
+    if needed and not benchmarks.exists():
+        raise UserError(NO_BENCHMARK(slug=upload.into))
 
 
 def begin_check(upload: TableUpload) -> TableUpload:
@@ -104,6 +121,6 @@ def _begin(upload: TableUpload, state: str) -> TableUpload:
     if upload.is_over:
         raise UserError(_("This file has been loaded or removed. Upload it again."))
     check_description(upload)
-    begun = replace(upload, state=state, rows=0, problem="", counts={}, bad=0)
-    ask_for_work(begun)
+    begun = replace(upload, state=state, rows=0, problem="", counts={}, bad=0, bad_rows=[])
+    begun.ask_for_work()
     return begun

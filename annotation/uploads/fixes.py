@@ -10,7 +10,6 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from annotation.rubrics.scales import number_in
-from annotation.uploads.bad_rows import KEPT
 from annotation.uploads.kept_files import TableUpload
 from annotation.uploads.kinds import CRITERION
 from annotation.uploads.loading import rewritten
@@ -77,7 +76,7 @@ def _answers(upload: TableUpload, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _bad_rows(upload: TableUpload) -> str:
-    path = upload.folder / KEPT
+    path = upload.bad_rows_file
     if not upload.bad or not path.is_file():
         return ""
     with path.open(encoding="utf-8") as file:

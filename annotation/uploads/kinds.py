@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-NEEDS_STUDY = ("truth", "gold")
+NEEDS_STUDY = ("truth", "gold", "raters")
 """Kinds whose rows belong to what a study has already."""
+NEEDS_BENCHMARK = ("checks", "checklists")
+"""Kinds whose rows belong to what a benchmark has already."""
+OF_PEOPLE = ("name", "email")
+"""What a column can hold that says who somebody is; its values are shown masked."""
 CRITERION = "criterion_column"
 """What a column of ratings holds that is itself a criterion, with an answer in each row."""
 
@@ -166,6 +170,56 @@ KINDS = {
                 TableField("asked", _("Parts asked for"), ()),
             ),
             ("instruction", "question"),
+        ),
+        TableKind(
+            "checklists",
+            _("Checklists"),
+            "benchmark",
+            (
+                _INSTRUCTION,
+                _CATEGORY,
+                TableField("question", _("Question"), ("item", "check", "criterion", "requirement")),
+                TableField("question_zh", _("Question in Chinese"), ("questionzh",)),
+            ),
+            ("question",),
+        ),
+        TableKind(
+            "rubrics",
+            _("Rubrics"),
+            "benchmark",
+            (
+                TableField("rubric", _("Name of the rubric"), ("rubrickey", "rubricid")),
+                TableField("rubric_name", _("Title of the rubric"), ("rubricname", "title")),
+                _CATEGORY,
+                TableField("criterion", _("Key of the criterion"), ("criterionkey", "key", "dimension", "aspect")),
+                TableField("question", _("Question"), ("criterionquestion", "name", "text", "description")),
+                TableField("question_zh", _("Question in Chinese"), ("questionzh",)),
+                TableField("role", _("Role: item, overall or preference"), ()),
+                TableField("scale", _("Scale, or all levels"), ("levels", "range")),
+                TableField("level_value", _("Value of a level"), ("levelvalue", "value", "points", "score")),
+                TableField("level_name", _("Name of a level"), ("levelname", "level", "label")),
+                TableField("level_name_zh", _("Name of a level in Chinese"), ("levelnamezh",)),
+                TableField("level_meaning", _("Meaning of a level"), ("levelmeaning", "meaning", "descriptor")),
+                TableField("level_meaning_zh", _("Meaning of a level in Chinese"), ("levelmeaningzh",)),
+                TableField("may_not_apply", _("May not apply: yes or no"), ("maynotapply", "na")),
+            ),
+            (),
+        ),
+        TableKind(
+            "raters",
+            _("Raters: a list of people"),
+            "study",
+            (
+                TableField(
+                    "name", _("Name of the person"), ("fullname", "person", "rater", "annotator", "participant")
+                ),
+                TableField("email", _("E-mail address"), ("emailaddress", "mail", "address")),
+                TableField("cohort", _("Cohort"), ("group", "team")),
+                TableField(
+                    "rater_kind", _("Kind of a new cohort: public or onsite"), ("raterkind", "cohortkind", "kind")
+                ),
+            ),
+            (),
         ),
     )
 }

@@ -1,11 +1,8 @@
-"""Checking and loading an uploaded table in a worker, by the loaders of the commands."""
+"""Checking and loading an uploaded table in a worker."""
 
 import csv
 import gzip
-import logging
-import shutil
 import tempfile
-import time
 from contextlib import nullcontext
 from dataclasses import replace
 from io import StringIO, TextIOWrapper
@@ -13,66 +10,45 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from django.core.management import call_command
-from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from accounts.models import User, Workspace
 from annotation.importing import messages
-from annotation.uploads.bad_rows import keep_bad_rows
-from annotation.uploads.kept_files import CHECKED, CHECKING, LOADED, REFUSED, TableUpload, known_table
+from annotation.uploads.kept_files import CHECKED, CHECKING, TableUpload
 from annotation.uploads.kinds import CRITERION
+from annotation.uploads.loaders import LOADERS, load_rows
 from annotation.uploads.scratch_database import on_a_copy
-from core.errors import UserError
-from core.messages.message import Wording, as_value
-from core.tables.bad_rows import BadRow
+from core.messages.message import as_value
+from core.tables.bad_rows import BadRow, refuse
 from core.tables.formula_cells import CsvWriter, unescaped
-from core.tables.reading import LEAST_EXPANDED, LONGEST_VALUE, read_rows
+from core.tables.reading import LEAST_EXPANDED, LONGEST_VALUE
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_to
+from core.uploads.carrying_out import Shown, carried_out
+from core.uploads.kept_files import LOADED
 from generation.models import Import
 
-logger = logging.getLogger(__name__)
-SECONDS_BETWEEN_WRITES = 0.5
-FAULT = Wording("upload.fault", "The program has a fault here, which is in its log.")
 ENCODINGS = ("utf-16", "gb18030", "cp1252")
 SEPARATORS = {"semicolon": ";", "tab": "\t", "bar": "|"}
-WITH_OUR_COLUMNS = ("checks", "gold")
-"""Kinds whose command takes no names of columns."""
 PIECE = 1 << 20
 
 
 def carry_out(public_id: str) -> None:
     """Check or load an upload; does nothing if neither is asked for or its folder is not on this machine."""
-    upload = known_table(public_id)
-    if upload is None:
-        logger.error("Table %s is not in this worker's data folder; servers and workers must share one", public_id)
-        return
-    if not upload.is_at_work:
-        return
-    dry, skipped, shown = upload.state == CHECKING, SkippedRows(), _Shown(upload)
+    carried_out(TableUpload, public_id, _work, when_over=TableUpload.without_file)
+
+
+def _work(upload: TableUpload, skipped: SkippedRows) -> TableUpload:
+    dry, shown = upload.state == CHECKING, _Shown(upload)
     remarks: list[str] = []
-    try:
-        with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, progress_to(shown.after):
-            path = readable(upload, Path(scratch))
-            with on_a_copy(Path(scratch)) if dry else nullcontext():
-                found = _loaded(upload, path, skipped, remarks, dry=dry)
-        counts = {name: n for name, n in found.counts.items() if n} if found else {}
-        ended = replace(upload, state=CHECKED if dry else LOADED, problem="", counts=counts, bad=len(skipped))
-        ended = replace(ended, remarks=[as_value(remark) for remark in remarks])
-        if found and not dry:
-            ended = replace(ended, imported=found.pk)
-    except (OperationalError, InterfaceError):
-        raise  # the request stays, and the file with it
-    except (UserError, CommandError) as problem:
-        ended = replace(upload, state=REFUSED, problem=as_value(str(problem)), counts={}, bad=len(skipped))
-        ended = replace(ended, remarks=[])
-    except Exception:
-        replace(upload, state=REFUSED, problem=as_value(FAULT())).save()
-        raise
-    keep_bad_rows(upload, skipped)
-    replace(ended, rows=shown.rows).save()
-    if ended.state == LOADED:
-        shutil.rmtree(upload.path.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, progress_to(shown.after):
+        path = rewritten(upload, Path(scratch))
+        with on_a_copy(Path(scratch)) if dry else nullcontext():
+            found = _loaded(upload, path, skipped, remarks, dry=dry)
+    counts = {name: n for name, n in found.counts.items() if n} if found else {}
+    ended = replace(upload, state=CHECKED if dry else LOADED, problem="", counts=counts, rows=shown.rows)
+    ended = replace(ended, remarks=[as_value(remark) for remark in remarks])
+    return replace(ended, imported=found.pk) if found and not dry else ended
 
 
 def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list[str], *, dry: bool) -> Import | None:
@@ -84,20 +60,18 @@ def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         last = Import.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-        positional, options = _arguments(upload, path)
-        if upload.kind not in WITH_OUR_COLUMNS:  # whose rows are loaded all or none
+        by = User.objects.filter(pk=upload.user).first()
+        if upload.kind in LOADERS:
+            load_rows(upload, path, workspace, by, skipped if dry or upload.skip else refuse)
+        else:
+            positional, options = _arguments(upload, path)
             options |= {"on_error": "skip" if dry or upload.skip else "refuse", "skipped": skipped}
-        if positional[0] == "load_table":
-            options["remarks"] = remarks
-        call_command(
-            *positional,
-            workspace=workspace.slug,
-            by=User.objects.filter(pk=upload.user).first(),
-            stdout=StringIO(),
-            stderr=StringIO(),
-            **options,
-        )
+            if positional[0] == "load_table":
+                options["remarks"] = remarks
+            call_command(*positional, workspace=workspace.slug, by=by, stdout=StringIO(), stderr=StringIO(), **options)
         found = Import.objects.filter(workspace=workspace, pk__gt=last).order_by("-pk").first()
+        if found is not None:  # of the file that was sent, where a copy in another encoding was read
+            Import.objects.filter(pk=found.pk).update(file=upload.file, sha256=upload.sha256)
         if dry:
             transaction.set_rollback(True)
     return found
@@ -106,19 +80,16 @@ def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list
 def _arguments(upload: TableUpload, path: Path) -> tuple[list[str], dict[str, Any]]:
     """Return the command of the upload's kind with its file, and its options."""
     given = upload.options
+    options: dict[str, Any]
     named = {name: column for column, name in upload.columns.items() if name != CRITERION}
     column = [f"{name}={of}" for name, of in named.items()]
-    if upload.kind == "checks":
-        return ["load_checks", upload.into, str(path)], {}
-    if upload.kind == "gold":
-        return ["plant_controls", upload.into], {"gold": path}
     if upload.kind == "instructions":
-        overall = given.get("scale", "") if given.get("overall") else ""
-        return ["load_instructions", str(path)], {"benchmark": upload.into, "column": column, "overall": overall}
+        options = {"benchmark": upload.into, "column": column, "overall": given.get("scale", "")}
+        return ["load_instructions", str(path)], options
     if upload.kind == "responses":
         model = "" if "model" in named else given.get("model", "")
         return ["load_responses", str(path)], {"benchmark": upload.into, "column": column, "model": model}
-    options: dict[str, Any] = {"study": upload.into, "column": column}
+    options = {"study": upload.into, "column": column}
     if given.get("benchmark"):
         options |= {"benchmark": given["benchmark"], "create_items": upload.kind != "truth"}
     if upload.kind == "preferences":
@@ -139,23 +110,6 @@ def scales_in(text: str) -> list[str]:
     return [part if "=" in part else f"*={part}" for part in parts]
 
 
-def readable(upload: TableUpload, scratch: Path) -> Path:
-    """Return the file, or a copy in UTF-8 with commas where it is to be read otherwise.
-
-    Checks and known answers get columns of ours. Raises BadRow.
-    """
-    path = rewritten(upload, scratch)
-    if upload.kind not in WITH_OUR_COLUMNS:
-        return path
-    renamed = scratch / f"{upload.kind}.csv"
-    with renamed.open("w", encoding="utf-8", newline="") as file:
-        writer = CsvWriter(file)
-        writer.writerow(upload.columns.values())
-        for row in read_rows(path, upload.columns):
-            writer.writerow(row.values[column] for column in upload.columns)
-    return renamed
-
-
 def rewritten(upload: TableUpload, scratch: Path, *, beginning: bool = False) -> Path:
     """Return the file or, where it is read in another encoding or with another separator, a copy in UTF-8 with commas.
 
@@ -164,8 +118,8 @@ def rewritten(upload: TableUpload, scratch: Path, *, beginning: bool = False) ->
     """
     if not (upload.encoding or upload.separator):
         return upload.path
-    endings = upload.file.lower().removesuffix(".gz")
-    path = scratch / (Path(endings).stem + (Path(endings).suffix if not upload.separator else ".csv"))
+    unpacked = upload.file[:-3] if upload.file.lower().endswith(".gz") else upload.file
+    path = scratch / (Path(unpacked).stem + (Path(unpacked).suffix if not upload.separator else ".csv"))
     left = max(LEAST_EXPANDED, upload.path.stat().st_size)
     encoding = upload.encoding or "utf-8-sig"
     csv.field_size_limit(LONGEST_VALUE)
@@ -221,16 +175,11 @@ def guessed_encoding(path: Path) -> str:
     return ""
 
 
-class _Shown:
-    """Writes down how many rows were read, not more often than a page asks."""
+class _Shown(Shown[TableUpload]):
+    """Keeps how many rows were read."""
 
-    def __init__(self, upload: TableUpload) -> None:
-        self.upload = upload
-        self.rows = 0
-        self.written = time.monotonic()
+    rows = 0
 
     def after(self, steps: int) -> None:
         self.rows += steps
-        if time.monotonic() - self.written >= SECONDS_BETWEEN_WRITES:
-            replace(self.upload, rows=self.rows).save()
-            self.written = time.monotonic()
+        self.change(rows=self.rows)

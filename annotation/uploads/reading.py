@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from annotation.uploads.kept_files import TableUpload
-from annotation.uploads.kinds import KINDS
+from annotation.uploads.kinds import KINDS, OF_PEOPLE
 from annotation.uploads.loading import SEPARATORS, rewritten
 from annotation.uploads.recognition import FirstRows, first_rows, recognised_columns, recognised_kind
 from annotation.uploads.saved_mappings import mappings_for, with_mapping
@@ -32,14 +32,27 @@ class Preview:
 
 
 def preview(upload: TableUpload) -> Preview:
-    """Read the beginning of an uploaded table."""
+    """Read the beginning of an uploaded table; names and addresses of people are masked."""
     try:
         with tempfile.TemporaryDirectory(dir=upload.folder) as scratch:
-            first = first_rows(rewritten(upload, Path(scratch), beginning=True))
+            first = _masked(upload, first_rows(rewritten(upload, Path(scratch), beginning=True)))
     except UserError as problem:
         return Preview(None, problem)
     inside = [word for word, mark in SEPARATORS.items() if len(first.columns) == 1 and mark in first.columns[0]]
     return Preview(first, separator=inside[0] if inside else "")
+
+
+def _masked(upload: TableUpload, first: FirstRows) -> FirstRows:
+    if upload.kind != "raters":
+        return first
+    hidden = [upload.columns.get(name) in OF_PEOPLE for name in first.columns]
+    rows = [[masked(text) if hide else text for text, hide in zip(row, hidden, strict=True)] for row in first.rows]
+    return FirstRows(first.columns, rows)
+
+
+def masked(text: str) -> str:
+    """Return a name or an address of which only the first letter of each part is left: "a…@e…", "A… L…"."""
+    return " ".join("@".join(f"{part[:1]}…" for part in word.split("@")) for word in text.split())
 
 
 def recognise(upload: TableUpload) -> TableUpload:
@@ -51,7 +64,8 @@ def recognise(upload: TableUpload) -> TableUpload:
     kind = recognised_kind(shown.first) if shown.first else ""
     columns = recognised_columns(KINDS[kind], shown.first) if kind and shown.first else {}
     stem = "-".join(WORD.findall(upload.file.partition(".")[0]))
-    found = replace(upload, kind=kind, columns=columns, into=stem.lower()[:100])
+    into = "" if kind == "rubrics" else stem.lower()[:100]
+    found = replace(upload, kind=kind, columns=columns, into=into)
     saved = mappings_for(upload.workspace, shown.first.columns) if shown.first else []
     found = with_mapping(found, saved[0]) if saved else found
     found.save()

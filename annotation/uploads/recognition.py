@@ -7,8 +7,17 @@ from pathlib import Path
 
 from annotation.rubrics.scales import number_in
 from annotation.uploads.kinds import CRITERION, KINDS, TableKind
+from core.messages.message import Message
+from core.tables.bad_rows import BadRow
+from core.tables.messages import NOT_UTF8, PERHAPS_GBK
 from core.tables.reading import read_rows
 
+TOLD_BY = {
+    "checklists": (("instruction", "category"),),
+    "rubrics": (("question", "criterion"), ("scale", "level_value")),
+    "raters": (("email",),),
+}
+"""Kinds with no column that every table needs: one column of each group tells them from others."""
 ROWS_SHOWN = 5
 LONGEST_SHOWN = 200
 
@@ -22,11 +31,20 @@ class FirstRows:
 
 
 def first_rows(path: Path) -> FirstRows:
-    """Read the beginning of a table. Raises BadRow."""
+    """Read the beginning of a table, without its bad rows, which a check names.
+
+    Raises BadRow where the whole file cannot be read, or is written in another encoding.
+    """
     met: dict[str, None] = {}
-    found = [row.values for row in islice(read_rows(path, met=met), ROWS_SHOWN)]
+    found = [row.values for row in islice(read_rows(path, on_bad=_pass_over, met=met), ROWS_SHOWN)]
     columns = list(met)
     return FirstRows(columns, [[row.get(name, "")[:LONGEST_SHOWN] for name in columns] for row in found])
+
+
+def _pass_over(problem: BadRow) -> None:
+    """Raise the problem of a row in another encoding: all rows are read otherwise once that is chosen."""
+    if isinstance(problem.reason, Message) and problem.reason.code in (NOT_UTF8.code, PERHAPS_GBK.code):
+        raise problem
 
 
 def recognised_kind(first: FirstRows) -> str:
@@ -39,7 +57,8 @@ def recognised_kind(first: FirstRows) -> str:
         asked = kind.key != "instructions" or bool(held & {"prompt", "messages", "task"})
         # A table that names raters holds what they answered, not what they should have.
         known = kind.key != "gold" or "rater" not in recognised_columns(KINDS["ratings"], first).values()
-        count = len(columns) if rated and asked and known and held.issuperset(kind.needed) else 0
+        own = all(held & set(some) for some in TOLD_BY.get(kind.key, ()))
+        count = len(columns) if rated and asked and known and own and held.issuperset(kind.needed) else 0
         if count > most:
             best, most = kind.key, count
     return best

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.models import SavedMapping
-from annotation.uploads.kept_files import TableUpload
+from annotation.uploads.kept_files import NEW, TableUpload
 from annotation.uploads.kinds import KINDS
 from core.errors import UserError
 
@@ -29,10 +29,11 @@ def with_mapping(upload: TableUpload, mapping: SavedMapping) -> TableUpload:
         columns=dict(mapping.columns),
         options=dict(mapping.options),
         mapping=mapping.name,
-        state="new",
+        state=NEW,
         problem="",
         counts={},
         bad=0,
+        bad_rows=[],
     )
 
 

@@ -89,3 +89,8 @@ BAD_ELEMENT = Wording("table.bad_element", "element %(number)s is not valid JSON
 KEEP_NAMES = Wording("table.keep_names", "keep names to %(most)s characters")
 KEEP_IT = Wording("table.keep_it", "keep it to %(most)s characters")
 KEEP_ONE = Wording("table.keep_one", "keep one of them")
+
+OPEN_QUOTE = Wording("table.open_quote", "the file is not valid CSV (unexpected end of data)")
+SEPARATED_BY = Wording(
+    "table.separated_by", "the columns are separated by %(mark)s; save the file with commas, or with tabs as .tsv"
+)

@@ -222,7 +222,7 @@ def _columns_said(known: Sequence[str]) -> str:
     marks = [mark for mark in ";\t|" if len(known) == 1 and mark in known[0]]
     if marks:
         called = {"\t": "a tab"}.get(marks[0], repr(marks[0]))
-        return f"the columns are separated by {called}; save the file with commas, or with tabs as .tsv"
+        return messages.SEPARATED_BY(mark=called)
     return messages.THE_COLUMNS(columns=", ".join(known))
 
 
@@ -287,6 +287,8 @@ def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterat
         if "field larger" in str(error):
             reason = messages.LONG_VALUE(most=f"{csv.field_size_limit():,}")
             remedy = messages.QUOTES_OR_COLUMN()
+        elif "unexpected end of data" in str(error):
+            reason, remedy = messages.OPEN_QUOTE(), messages.CHECK_QUOTES()
         else:
             reason, remedy = messages.BAD_CSV(words=error), messages.CHECK_QUOTES()
         broken.append(BadRow(path.name, line(), reason, remedy))

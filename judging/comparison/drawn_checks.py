@@ -50,7 +50,7 @@ def make_check_study(
     if run.study.kind != Study.Kind.CHECK:
         raise NothingToCheck(
             f"Run {run.public_id} is about study {run.study.slug}, which has no instruction checks; name a run about a "
-            "study of instruction checks, or have its verdicts reviewed with: manage.py review"
+            "study of instruction checks, or have its verdicts reviewed on the run's page."
         )
     verdicts = list(verdicts_of_run(run).order_by("pk").values_list("pk", flat=True))
     if not verdicts:
@@ -119,7 +119,7 @@ def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> Check
     verdicts = Selection.of(study).verdicts
     if study.kind != Study.Kind.CHECK or not verdicts:
         raise NotDrawn(
-            f"Study {study.slug} was not drawn from a judge's checks; draw one with: manage.py draw_checks RUN"
+            f"Study {study.slug} was not drawn from a judge's checks; draw one on the page of the judge's run."
         )
     judge, said = _verdicts(verdicts)
     tasks = {row.pk: row for row in Task.objects.filter(study=study, gold__isnull=True).select_related("response_a")}

@@ -82,7 +82,7 @@ def check_study_of(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> S
         if not add_tasks(study):
             raise NothingToJudge(
                 f"Benchmark {benchmark.slug} has no response with a part that its instructions' checks ask about; load "
-                "or generate responses, and load the checks with load_checks or load_benchmark."
+                "or generate responses, and upload the checks as a table or with their benchmark."
             )
     return study
 

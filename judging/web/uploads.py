@@ -1,30 +1,42 @@
 """Pages on which a lead uploads a benchmark's own files as an archive, and sees what becomes of it."""
 
-from typing import cast
+from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User, Workspace
-from accounts.permissions import results_page, workspaces_led_by
-from core.errors import UserError
-from core.messages.message import from_value
-from core.messages.rendering import for_reader
+from accounts.permissions import results_page
+from annotation.web.uploads.machine import (
+    Result,
+    UploadForm,
+    bad_rows_file,
+    bad_rows_shown,
+    found_upload,
+    leads,
+    problem_shown,
+    state_part,
+    take_file,
+)
+from core.uploads.kept_files import LOADED, REFUSED
 from core.web.uploaded_files import takes_files
 from judging.importing.archives import ENDINGS
 from judging.importing.registry import BENCHMARKS
-from judging.importing.uploads import Sent, Upload, keep_upload, known_upload
+from judging.importing.uploads import Upload, keep_upload
 
 
-class UploadForm(forms.Form):
+class ArchiveForm(UploadForm):
     """An archive, the benchmark whose files it holds, and the workspace that they are loaded into."""
 
-    workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
+    FILE, ENDINGS = "archive", ENDINGS
+    WRONG = gettext_lazy("Choose a .zip or .tar.gz file.")
+
     benchmark = forms.ChoiceField(label=gettext_lazy("Benchmark"))
     archive = forms.FileField(
         label=gettext_lazy("Archive"),
@@ -43,44 +55,21 @@ class UploadForm(forms.Form):
     )
 
     def __init__(self, workspaces: QuerySet[Workspace], *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
-        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
+        super().__init__(workspaces, *args)
         self.fields["benchmark"].choices = [(one.slug, one.title) for one in BENCHMARKS.values()]  # type: ignore[attr-defined]
-        if len(workspaces) == 1:
-            self.fields["workspace"].widget = forms.HiddenInput()
-            self.initial["workspace"] = workspaces[0].pk
-
-    def clean_archive(self) -> Sent:
-        archive: Sent = self.cleaned_data["archive"]
-        if not (archive.name or "").lower().endswith(ENDINGS):
-            raise forms.ValidationError(_("Choose a .zip or .tar.gz file."))
-        return archive
 
 
-def _leads(request: HttpRequest) -> bool:
-    return isinstance(request.user, User) and workspaces_led_by(request.user).exists()
-
-
-@takes_files(_leads)
+@takes_files(leads)
 @results_page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload_benchmark(request: HttpRequest) -> HttpResponse:
     """Take an archive; a worker loads it."""
-    user = cast(User, request.user)
-    workspaces = workspaces_led_by(user)
-    if not workspaces.exists():
-        raise Http404
-    form = UploadForm(workspaces, *([request.POST, request.FILES] if request.method == "POST" else []))
-    if request.method == "POST" and form.is_valid():
-        try:
-            upload = keep_upload(user=user, **form.cleaned_data)
-        except UserError as problem:
-            form.add_error("archive", for_reader(problem))
-        else:
-            return redirect("judging:upload", upload.public_id)
-    status = 422 if request.method == "POST" else 200
-    return render(request, "judging/upload_benchmark.html", {"form": form}, status=status)
+    return take_file(request, ArchiveForm, _keep, "judging/upload_benchmark.html", {})
+
+
+def _keep(user: User, sent: dict[str, Any]) -> str:
+    return reverse("judging:upload", args=[keep_upload(user=user, **sent).public_id])
 
 
 @results_page
@@ -88,7 +77,7 @@ def upload_benchmark(request: HttpRequest) -> HttpResponse:
 @require_safe
 def upload(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show how far an upload is and what became of it."""
-    return render(request, "judging/upload.html", _context(request, public_id))
+    return render(request, "judging/upload.html", _context(found_upload(request, Upload, public_id)))
 
 
 @results_page
@@ -96,23 +85,60 @@ def upload(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 def upload_state(request: HttpRequest, public_id: str) -> HttpResponse:
     """The part of the page that changes."""
-    return render(request, "judging/upload.html#state", _context(request, public_id))
+    found = found_upload(request, Upload, public_id)
+    return state_part(request, found, "judging/upload.html", _context(found))
 
 
-def _context(request: HttpRequest, public_id: str) -> dict[str, object]:
-    found = known_upload(public_id)
-    led = workspaces_led_by(cast(User, request.user))
-    if found is None or not led.filter(pk=found.workspace).exists():
-        raise Http404(_("There is no such upload."))
-    return {
-        "upload": found,
-        "benchmark": BENCHMARKS.get(found.benchmark),
-        "counts": _counts(found),
-        "problem": for_reader(from_value(found.problem)),
-        "bad_rows": [(row[0], row[1], *(for_reader(from_value(said)) for said in row[2:])) for row in found.bad_rows],
+@results_page
+@never_cache
+@require_safe
+def upload_bad_rows(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The bad rows that were left out, as a CSV file."""
+    return bad_rows_file(found_upload(request, Upload, public_id))
+
+
+def _context(found: Upload) -> dict[str, object]:
+    return {"upload": found, "benchmark": BENCHMARKS.get(found.benchmark), "result": _result(found)}
+
+
+def _result(found: Upload) -> Result:
+    note = _("Nothing has changed.") if found.state == LOADED and not found.imported else ""
+    stopped = _("Loading stopped: %(problem)s") % {"problem": problem_shown(found)} if found.state == REFUSED else ""
+    before = _("The files before it are loaded. Correct the file and upload again, or undo the import.")
+    kept = {
+        _("Absent, empty or not understood"): found.result.get("absent", []),
+        _("Fields that are not read"): [f"{name} ({n:,})" for name, n in found.result.get("unknown", {}).items()],
+        _("Stored with another text or reference, which stays"): found.result.get("differing", []),
     }
+    return Result(
+        state_url=reverse("judging:upload_state", args=[found.public_id]),
+        working=_("The archive waits for a worker. You can leave this page."),
+        detail=found.part if found.is_at_work else before if stopped and found.imported else "",
+        done=found.done,
+        total=found.total,
+        problem=stopped,
+        note=note,
+        heads=[
+            _("Records"),
+            _("Rows created"),
+            _("Rows completed"),
+            _("Already there"),
+            _("Unusable answers"),
+            _("Rows left out"),
+        ],
+        counts=_counts(found),
+        bad=found.bad,
+        bad_rows=bad_rows_shown(found),
+        bad_rows_url=reverse("judging:upload_bad_rows", args=[found.public_id]),
+        lists=[(title, entries) for title, entries in kept.items() if entries],
+    )
 
 
-def _counts(upload: Upload) -> list[tuple[str, dict[str, int]]]:
+def _counts(found: Upload) -> list[tuple[object, list[int]]]:
     """(kind of record, its counts) of what was loaded."""
-    return [(kind, one) for kind, one in upload.result.items() if isinstance(one, dict) and "created" in one]
+    names = ("created", "completed", "already_there", "unscored", "skipped")
+    return [
+        (kind, [one.get(name, 0) for name in names])
+        for kind, one in found.result.items()
+        if isinstance(one, dict) and "created" in one
+    ]

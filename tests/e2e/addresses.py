@@ -16,7 +16,6 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.authoring.questions import start_review
 from annotation.models import Assignment, BonusBatch, BonusPayment, Checklist, Cohort, Guideline, Rater, Rubric, Study
-from annotation.models import Assignment, Checklist, Cohort, Guideline, Rater, Rubric, Study
 from annotation.questionnaires.asking import give, save_questions
 from annotation.questionnaires.presets import preset
 from annotation.recruitment.cohorts import make_cohort
@@ -25,6 +24,8 @@ from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.loading import carry_out
 from annotation.uploads.reading import recognise
+from core.tables.bad_rows import BadRow
+from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
 from judging.archive.made_files import ask_for, files_of, make
 from judging.demonstration.making import BENCHMARK, PASSWORD, SLUG
@@ -113,6 +114,7 @@ NOT_PAGES = {
         "annotation:account_data",
         "annotation:approvals",
         "annotation:bonus_payments",
+        "annotation:links",
         "annotation:table_bad_rows",
         "annotation:rater_data",
         "calibration:download_fit",
@@ -121,6 +123,7 @@ NOT_PAGES = {
         "judging:export_file",
         "judging:made_file",
         "judging:run_file",
+        "judging:upload_bad_rows",
         "live",
         "ready",
     },
@@ -196,6 +199,7 @@ PUBLIC = {
     "annotation:table_state": lambda: _a_table(),
     "judging:upload": lambda: _an_upload(),
     "judging:upload_state": lambda: _an_upload(),
+    "judging:upload_bad_rows": lambda: _an_upload(),
     "judging:watch": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
     "library:checklist": lambda: Checklist.objects.get(stage="review").public_id,
@@ -213,6 +217,7 @@ ROWS = {
         )[0].pk
     ),
 }
+LISTED = ("annotation:mail_invitations", "annotation:links")
 SLUGS = {
     "annotation:questionnaire": ASKED,
     "annotation:write_questionnaire": ASKED,
@@ -225,6 +230,7 @@ SLUGS = {
     "annotation:bonus_batch": PRACTICE,
     "annotation:platform_values": PRACTICE,
     "annotation:mail_invitations": PRACTICE,
+    "annotation:links": PRACTICE,
     "annotation:prolific_study": PRACTICE,
 }
 
@@ -245,10 +251,11 @@ def _an_upload():
             asked_at=timezone.now().isoformat(),
             state="loaded",
             result={"responses": counts, "absent": ["data/"], "unknown": {"data/*: note": 2}, "differing": ["chat_1"]},
-            bad_rows=[["chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"]],
         )
         upload.folder.mkdir(parents=True)
-        upload.save()
+        skipped = SkippedRows()
+        skipped(BadRow("chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"))
+        upload.with_bad_rows(skipped).save()
         known = [upload]
     return known[0].public_id
 
@@ -323,8 +330,8 @@ def parts_of(name):
         "name": "report.json",
         "verb": "role",
         "flag_id": 1,
-        "cohort_id": Cohort.objects.get(kind="public" if name == "annotation:mail_invitations" else "crowd").pk,
         "moment": "before",
+        "cohort_id": Cohort.objects.get(kind="public" if name in LISTED else "crowd").pk,
         "token": INVITED["secret"] if name == "accounts:invitation" else Cohort.objects.get(kind="public").entry_token,
         "request_id": 1,
         "item_id": JudgeRun.objects.first().items.filter(status="scored").first().pk,

@@ -141,6 +141,8 @@ def _let_in(request: HttpRequest, cohort: Cohort, crowd: CrowdId | None, invitat
     """Somebody new who agreed, while the door is held for them; raises JoinRefused, AlreadyIn, LinkClosed."""
     user = request.user if isinstance(request.user, User) and crowd is None else None
     nickname = storable(request.POST.get("nickname", "")) if cohort.kind == Cohort.Kind.PUBLIC else ""
+    if invitation is not None and not str(nickname).strip():
+        nickname = invitation.name
     with transaction.atomic():
         _pass_door(request, cohort)
         check_room(cohort, clock=timezone.now)

@@ -1,5 +1,6 @@
-"""The page on which a lead invites people to a cohort by e-mail."""
+"""The page of the people whom a lead invites one by one: by e-mail, or from an uploaded list with their links."""
 
+from io import StringIO
 from typing import cast
 
 from django.contrib import messages
@@ -7,10 +8,12 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
@@ -20,13 +23,16 @@ from annotation.recruitment.mailing import (
     MailRefused,
     addresses_in,
     erase_address,
+    held,
     invite,
     is_mail_set_up,
     left_today,
     resend_failed,
+    send_held,
 )
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
+from core.tables.formula_cells import CsvWriter
 from core.text import storable
 
 AT_ONCE = 100
@@ -54,6 +60,11 @@ def mail_invitations(request: HttpRequest, slug: str, cohort_id: int) -> HttpRes
             except MailRefused as refusal:
                 return _page(request, study, cohort, entered=entered, error=str(refusal), status=422)
             _told(request, new, known)
+        case "send":
+            try:
+                _send(request, cohort, user)
+            except MailRefused as refusal:
+                return _page(request, study, cohort, refused=str(refusal), status=422)
         case "resend":
             count = resend_failed(cohort, by=user)
             messages.success(
@@ -70,6 +81,38 @@ def mail_invitations(request: HttpRequest, slug: str, cohort_id: int) -> HttpRes
     return redirect("annotation:mail_invitations", study, cohort.pk)
 
 
+def _send(request: HttpRequest, cohort: Cohort, user: User) -> None:
+    """Send what the lead has confirmed, to as many people as they were shown. Raises MailRefused."""
+    shown = request.POST.get("people", "")
+    if not request.POST.get("confirmed") or not (shown.isdecimal() and shown.isascii() and len(shown) < 10):
+        raise MailRefused(_("Confirm that the messages are to be sent. None has been sent."))
+    origin = request.build_absolute_uri("/")
+    sent = send_held(cohort, expected=int(shown), origin=origin, by=user, clock=timezone.now)
+    _told(request, sent, 0)
+
+
+@results_page
+@never_cache
+@require_safe
+def links(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
+    """Serve the people who were invited, each with the link of their own, as CSV. It names people: the read is logged."""
+    user = cast(User, request.user)
+    study = study_led_by(user, slug)
+    cohort = get_object_or_404(study.cohorts.exclude(kind=Cohort.Kind.CROWD), pk=cohort_id)
+    note_reading(study, user, clock=timezone.now)
+    file = StringIO()
+    writer = CsvWriter(file)
+    writer.writerow(["name", "email", "cohort", "link", "state", "joined"])
+    for one in cohort.mailed_invitations.exclude(address="", name="").order_by("pk"):
+        link = request.build_absolute_uri(reverse("annotation:join", args=[one.token]))
+        joined = one.used_at.isoformat(timespec="seconds") if one.used_at else ""
+        writer.writerow([one.name, one.address, cohort.name, link, one.state, joined])
+    response = HttpResponse(file.getvalue(), content_type="text/csv; charset=utf-8")
+    name = slugify(f"{study.slug}-{cohort.name}-links") or "links"
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
+
+
 def _told(request: HttpRequest, new: int, known: int) -> None:
     if new:
         words = ngettext("%(n)s invitation will be sent.", "%(n)s invitations will be sent.", new)
@@ -84,11 +127,18 @@ def _told(request: HttpRequest, new: int, known: int) -> None:
 
 
 def _page(
-    request: HttpRequest, study: Study, cohort: Cohort, *, entered: str = "", error: str = "", status: int = 200
+    request: HttpRequest,
+    study: Study,
+    cohort: Cohort,
+    *,
+    entered: str = "",
+    error: str = "",
+    refused: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     rows = cohort.mailed_invitations.order_by("-pk")
     page = Paginator(rows, AT_ONCE).get_page(request.GET.get("page"))
-    if any(row.address for row in page):
+    if any(row.address or row.name for row in page):
         note_reading(study, cast(User, request.user), clock=timezone.now)
     counted = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
     failed = rows.filter(state=MailedInvitation.State.FAILED, used_at=None).exclude(address="")
@@ -102,6 +152,9 @@ def _page(
         "waiting": counted.get("waiting", 0) + counted.get("sending", 0),
         "failed": failed.count(),
         "joined": rows.exclude(used_at=None).count(),
+        "held": held(cohort).count(),
+        "listed": rows.exclude(name="", address="").exists(),
+        "refused": refused,
         "left": left_today(cohort, clock=timezone.now),
         "entered": entered,
         "error": error,

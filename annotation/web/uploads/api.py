@@ -3,7 +3,6 @@
 They take the same steps as the pages, by the same functions, and refuse in the same sentences.
 """
 
-from itertools import islice
 from typing import IO, Any, cast
 
 from django.conf import settings
@@ -24,12 +23,12 @@ from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
-from annotation.uploads.bad_rows import kept_bad_rows
-from annotation.uploads.kept_files import ENDINGS, TableUpload, discard, keep_table, known_table
+from annotation.uploads.kept_files import ENDINGS, TableUpload, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise
 from annotation.uploads.remedies import on_page
+from annotation.web.uploads.machine import bad_rows_shown
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader
@@ -92,7 +91,7 @@ class MappingSerializer(serializers.Serializer[Any]):
         required=False,
         help_text=f"Names of columns with what they hold; {CRITERION} for a column of ratings that is a criterion.",
     )
-    into = serializers.CharField(max_length=100, required=False)
+    into = serializers.CharField(max_length=100, required=False, allow_blank=True)
     options = serializers.DictField(
         child=serializers.CharField(allow_blank=True),
         required=False,
@@ -221,7 +220,7 @@ def discard_file(request: Request, public_id: str) -> Response:
     upload = _found(request, public_id)
     if upload.is_at_work:
         raise Unusable(_("A worker is reading this file. Wait until it is done."))
-    discard(upload)
+    upload.discard()
     return Response(status=204)
 
 
@@ -278,5 +277,5 @@ def _said(upload: TableUpload) -> dict[str, Any]:
 
 
 def _first_bad_rows(upload: TableUpload) -> list[dict[str, Any]]:
-    rows = islice(kept_bad_rows(upload), BAD_ROWS_SHOWN)
+    rows = bad_rows_shown(upload)[:BAD_ROWS_SHOWN]
     return [{"line": line, "reason": reason, "remedy": remedy} for _file, line, reason, remedy in rows]

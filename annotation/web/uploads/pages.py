@@ -4,33 +4,45 @@ from dataclasses import replace
 from typing import Any, cast
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import User, Workspace
+from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.models import SavedMapping, Study
+from annotation.models import MailedInvitation, SavedMapping, Study
 from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
-from annotation.uploads.bad_rows import were_sought, write_bad_rows
 from annotation.uploads.fixes import fixes_for
-from annotation.uploads.kept_files import ENDINGS, Sent, TableUpload, discard, keep_table, known_table
-from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_STUDY
-from annotation.uploads.loading import ENCODINGS, SEPARATORS, WITH_OUR_COLUMNS, guessed_encoding
+from annotation.uploads.kept_files import CHECKED, CHECKING, ENDINGS, NEW, TableUpload, keep_table, known_table
+from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_BENCHMARK, NEEDS_STUDY
+from annotation.uploads.loading import ENCODINGS, SEPARATORS, guessed_encoding
 from annotation.uploads.reading import preview, recognise
 from annotation.uploads.recognition import recognised_columns
 from annotation.uploads.remedies import on_page
 from annotation.uploads.saved_mappings import mappings_for, save_mapping, with_mapping
+from annotation.web.uploads.machine import (
+    Result,
+    UploadForm,
+    bad_rows_file,
+    bad_rows_shown,
+    found_upload,
+    leads,
+    problem_shown,
+    state_part,
+    take_file,
+)
+from core.db.created_rows import ids_in
 from core.errors import UserError
 from core.messages.message import Message, from_value
 from core.messages.rendering import for_reader
 from core.tables.messages import BAD_ROW
+from core.uploads.kept_files import LOADED
 from core.web.uploaded_files import takes_files
 from generation.models import Import
 
@@ -58,10 +70,12 @@ assert set(DUPLICATE_WORDS) == set(DUPLICATES) and set(ENCODING_WORDS) == {"", *
 assert set(SEPARATOR_WORDS) == {"", *SEPARATORS}
 
 
-class TableForm(forms.Form):
+class TableForm(UploadForm):
     """A table, and the workspace into which it goes."""
 
-    workspace = forms.ModelChoiceField(Workspace.objects.none(), empty_label=None, label=gettext_lazy("Workspace"))
+    FILE, ENDINGS = "table", ENDINGS
+    WRONG = gettext_lazy("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .gz.")
+
     table = forms.FileField(
         allow_empty_file=True,  # which its reader says, as it says all else of a file
         label=gettext_lazy("File"),
@@ -71,52 +85,22 @@ class TableForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(ENDINGS)}),
     )
 
-    def __init__(self, workspaces: QuerySet[Workspace], *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
-        self.fields["workspace"].queryset = workspaces  # type: ignore[attr-defined]
-        if len(workspaces) == 1:
-            self.fields["workspace"].widget = forms.HiddenInput()
-            self.initial["workspace"] = workspaces[0].pk
 
-    def clean_table(self) -> Sent:
-        table: Sent = self.cleaned_data["table"]
-        if not (table.name or "").lower().endswith(ENDINGS):
-            raise forms.ValidationError(
-                _("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .gz.")
-            )
-        return table
-
-
-def _leads(request: HttpRequest) -> bool:
-    return isinstance(request.user, User) and workspaces_led_by(request.user).exists()
-
-
-@takes_files(_leads)
+@takes_files(leads)
 @results_page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload_table(request: HttpRequest) -> HttpResponse:
     """Take a table, and recognise what it holds."""
-    user = cast(User, request.user)
-    workspaces = workspaces_led_by(user)
-    if not workspaces.exists():
-        raise Http404
-    form = TableForm(workspaces, *([request.POST, request.FILES] if request.method == "POST" else []))
-    if request.method == "POST" and form.is_valid():
-        sent = form.cleaned_data["table"]
-        try:
-            upload = keep_table(workspace=form.cleaned_data["workspace"], user=user, sent=sent, clock=timezone.now)
-        except UserError as problem:
-            form.add_error("table", for_reader(problem))
-        else:
-            recognise(upload)
-            return redirect("annotation:table", upload.public_id)
-    context = {
-        "form": form,
-        "most": settings.UPLOAD_MOST,
-        "saved_mappings": SavedMapping.objects.filter(workspace__in=workspaces).select_related("workspace"),
-    }
-    return render(request, "annotation/upload_table.html", context, status=422 if request.method == "POST" else 200)
+    saved = SavedMapping.objects.filter(workspace__in=workspaces_led_by(cast(User, request.user)))
+    context = {"saved_mappings": saved.select_related("workspace")}
+    return take_file(request, TableForm, _keep, "annotation/upload_table.html", context)
+
+
+def _keep(user: User, sent: dict[str, Any]) -> str:
+    upload = keep_table(workspace=sent["workspace"], user=user, sent=sent["table"], clock=timezone.now)
+    recognise(upload)
+    return reverse("annotation:table", args=[upload.public_id])
 
 
 @results_page
@@ -124,11 +108,11 @@ def upload_table(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def table(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show what is known of an uploaded table, and take what the lead says of it and wants done."""
-    upload, problem, status = _found(request, public_id), "", 200
+    upload, problem, status = found_upload(request, TableUpload, public_id), "", 200
     if request.method == "POST":
         do = request.POST.get("do", "")
         if do == "discard":
-            discard(upload)
+            upload.discard()
             messages.success(request, _("The file has been removed."))
             return redirect("annotation:imports")
         try:
@@ -174,7 +158,7 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
         separator=separator,
         skip=do == "load_without",
     )
-    changed = replace(changed, problem="", counts={}, bad=0, state="new")
+    changed = replace(changed, problem="", counts={}, bad=0, bad_rows=[], state=NEW)
     if (changed.kind, changed.columns, changed.options) != (upload.kind, upload.columns, upload.options):
         changed = replace(changed, mapping="")
     changed.save()
@@ -192,7 +176,7 @@ def _fixed(upload: TableUpload, asked: str) -> TableUpload:
     fix = next((one for one in fixes_for(upload) if f"{one.option}:{one.value}" == asked), None)
     if fix is None:
         raise UserError(_("This is not offered any more. Check the file again."))
-    changed = replace(upload, options={**upload.options, fix.option: fix.value}, mapping="", state="new")
+    changed = replace(upload, options={**upload.options, fix.option: fix.value}, mapping="", state=NEW)
     changed.save()
     return begin_check(changed)
 
@@ -237,54 +221,68 @@ def remove_mapping(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def table_state(request: HttpRequest, public_id: str) -> HttpResponse:
     """The part of the page that changes."""
-    upload = _found(request, public_id)
-    response = render(request, "annotation/table.html#state", _context(upload, ""))
-    if not upload.is_at_work:
-        response["HX-Refresh"] = "true"
-    return response
+    upload = found_upload(request, TableUpload, public_id)
+    return state_part(request, upload, "annotation/table.html", _context(upload, ""))
 
 
 @results_page
 @never_cache
 @require_safe
 def bad_rows(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The bad rows of the last check or load, as a CSV file in the reader's language."""
-    upload = _found(request, public_id)
-    if not were_sought(upload):
-        raise Http404(_("This file has not been checked."))
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="bad_rows.csv"'
-    write_bad_rows(upload, response)
-    return response
+    """The bad rows of the last check or load, as a CSV file."""
+    return bad_rows_file(found_upload(request, TableUpload, public_id))
 
 
-def _found(request: HttpRequest, public_id: str) -> TableUpload:
-    found = known_table(public_id)
-    led = workspaces_led_by(cast(User, request.user))
-    if found is None or not led.filter(pk=found.workspace).exists():
-        raise Http404(_("There is no such upload."))
-    return found
+def _result(upload: TableUpload, problem: str) -> Result:
+    """What the page says of the last check or load."""
+    shown = number_format(upload.rows, force_grouping=True)
+    working = (
+        ngettext(
+            "The file is being checked: %(shown)s row so far. You can leave this page.",
+            "The file is being checked: %(shown)s rows so far. You can leave this page.",
+            upload.rows,
+        )
+        if upload.state == CHECKING
+        else ngettext(
+            "The file is being loaded: %(shown)s row so far. You can leave this page.",
+            "The file is being loaded: %(shown)s rows so far. You can leave this page.",
+            upload.rows,
+        )
+    )
+    notes = {
+        CHECKED: _("This is what loading would store. Nothing has been stored yet."),
+        LOADED: _("The file has been loaded.") if upload.imported else _("Nothing has changed."),
+    }
+    return Result(
+        state_url=reverse("annotation:table_state", args=[upload.public_id]),
+        working=working % {"shown": shown},
+        problem=problem or problem_shown(upload),
+        note=notes.get(upload.state, ""),
+        counts=[(COUNTS[name], [n]) for name, n in upload.counts.items() if name in COUNTS],
+        bad=upload.bad,
+        bad_rows=bad_rows_shown(upload),
+        remarks=[on_page(from_value(remark)) for remark in upload.remarks],
+        bad_rows_url=reverse("annotation:table_bad_rows", args=[upload.public_id]),
+    )
 
 
 def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
+    kind = KINDS.get(upload.kind)
     context: dict[str, Any] = {
         "upload": upload,
-        "problem": problem or on_page(from_value(upload.problem)),
-        "remarks": [on_page(from_value(remark)) for remark in upload.remarks],
-        "counts": [(COUNTS[name], n) for name, n in upload.counts.items() if name in COUNTS],
-        "needs_study": upload.kind in NEEDS_STUDY,
-        "into_study": upload.kind in KINDS and KINDS[upload.kind].into == "study",
+        "result": _result(upload, problem),
+        "needs_existing": upload.kind in (*NEEDS_STUDY, *NEEDS_BENCHMARK),
+        "into_study": kind is not None and kind.into == "study",
     }
     if upload.is_over and upload.imported and context["into_study"]:
-        context["study"] = Study.objects.filter(workspace=upload.workspace, slug=upload.into).first()
+        context |= _destination(upload)
     if upload.is_at_work or upload.is_over:
         return context
     shown = preview(upload)
     if shown.problem:  # which says what is wrong first
-        context["problem"] = ""
+        context["result"] = replace(context["result"], problem="")
     stored, fixes = from_value(upload.problem), fixes_for(upload)
     stopped_at_row = isinstance(stored, Message) and stored.code == BAD_ROW.code
-    kind = KINDS.get(upload.kind)
     choices = [(field.name, field.label) for field in kind.fields] if kind else []
     if upload.kind == "ratings":
         choices.append((CRITERION, _("A criterion: its answers are in this column")))
@@ -304,8 +302,19 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
         "guessed_separator_words": SEPARATOR_WORDS.get(shown.separator, ""),
         "duplicates": DUPLICATE_WORDS.items(),
         "fixes": fixes,
-        "can_leave_out": bool(upload.bad) or (stopped_at_row and not fixes and upload.kind not in WITH_OUR_COLUMNS),
+        "can_leave_out": bool(upload.bad) or (stopped_at_row and not fixes),
         "saved_mappings": mappings_for(upload.workspace, shown.first.columns) if shown.first else [],
         "before": Import.objects.filter(workspace=upload.workspace, sha256=upload.sha256, undone_at=None).first(),
     }
     return context
+
+
+def _destination(upload: TableUpload) -> dict[str, Any]:
+    """The study into which the table was loaded, and for a list of people the page with their links."""
+    study = Study.objects.filter(workspace=upload.workspace, slug=upload.into).first()
+    found = Import.objects.filter(pk=upload.imported or 0, undone_at=None).first()
+    people = ids_in((found.created if found else {}).get(MailedInvitation._meta.label, ()))
+    invitation = MailedInvitation.objects.filter(pk=min(people, default=0)).first()
+    if study is None or invitation is None:
+        return {"study": study}
+    return {"study": study, "people_url": reverse("annotation:mail_invitations", args=[study, invitation.cohort_id])}

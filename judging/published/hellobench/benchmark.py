@@ -85,7 +85,8 @@ def fits(workspace: Workspace) -> Sequence[Cell]:
         benchmark.reason
         if isinstance(benchmark, Absent)
         else gettext(
-            "No weights were fitted to people's scores of this category; load human annotations, then fit_weights."
+            "No weights were fitted to people's scores of this category; upload human annotations as a table of ratings, "
+            "then fit the weights."
         )
     )
     cells = []

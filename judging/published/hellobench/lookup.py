@@ -36,7 +36,7 @@ def printed_figures() -> Published:
 
 def benchmark_of(workspace: Workspace) -> Benchmark | Absent:
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=SLUG).first()
-    return benchmark or Absent(gettext("HelloBench is not here; load its repository with load_benchmark hellobench."))
+    return benchmark or Absent(gettext("HelloBench is not here; upload its repository as a benchmark."))
 
 
 def board_of(benchmark: Benchmark, experiment: str) -> Leaderboard | Absent:

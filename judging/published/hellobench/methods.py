@@ -183,7 +183,9 @@ def study_of_people(benchmark: Benchmark) -> Study | Absent:
     scores = Score.objects.filter(assignment__in=answers.of_people(), criterion__role=Criterion.Role.OVERALL)
     most = scores.order_by().values_list("assignment__task__study").annotate(n=Count("pk")).order_by("-n").first()
     if most is None:
-        return Absent(gettext("No overall scores from people are here; load human annotations with load_table."))
+        return Absent(
+            gettext("No overall scores from people are here; upload human annotations as a table of ratings.")
+        )
     return Study.objects.get(pk=most[0])
 
 
@@ -195,7 +197,7 @@ def _missing(found: Methods | Absent, name: str, *, scored: bool) -> str:
             "These instructions have no human reference; load instructions with a column reference to measure overlap."
         )
     if name == "PPL" and not scored:
-        return gettext("No perplexity is here; load it with load_table, as the criterion perplexity of a judge.")
+        return gettext("No perplexity is here; it is the criterion perplexity of a judge.")
     if not scored:
         return gettext("No judge of this kind has scored these responses; run one, or load its verdicts.")
     return gettext("Fewer than three responses have both scores, or all scores of one side are alike.")

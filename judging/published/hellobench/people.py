@@ -158,7 +158,9 @@ def _without_reviews() -> str:
 
 
 def _without_pairs() -> str:
-    return gettext("People have not compared this model with the baseline; load their choices with load_table.")
+    return gettext(
+        "People have not compared this model with the baseline; upload their choices as a table of preferences."
+    )
 
 
 def _given(frame: ScoreFrame, key: str) -> Given:
@@ -184,7 +186,7 @@ def _expected_length(workspace: Workspace) -> Given | Absent:
         except NothingToRead:
             continue
     return Absent(
-        gettext("Nobody has answered the criterion %(key)s here; load the answers with load_table ratings.")
+        gettext("Nobody has answered the criterion %(key)s here; upload the answers as a table of ratings.")
         % {"key": OVER_1000}
     )
 

@@ -82,8 +82,8 @@ def _agreement(workspace: Workspace, published: Mapping[str, Any]) -> _Agreement
     study = agreement_study(workspace)
     if study is None:
         why = gettext(
-            "No people's preferences between HREF's responses are here; load the human agreement set "
-            "(allenai/href_preference) with load_benchmark href."
+            "No people's preferences between HREF's responses are here; upload the human agreement set "
+            "(allenai/href_preference) as a benchmark."
         )
         return _Agreement(None, {}, {}, why)
     try:
@@ -430,11 +430,11 @@ def _table_9(workspace: Workspace) -> Sequence[Cell]:
         "Evaluation": (None, gettext("The evaluation set is not public.")),
         "Development": (
             Instruction.objects.filter(pk__in=asked.values("instruction")).exclude(reference="") if benchmark else None,
-            gettext("Load the development set (allenai/href) with load_benchmark href."),
+            gettext("Upload the development set (allenai/href) as a benchmark."),
         ),
         "Agreement": (
             Instruction.objects.filter(responses__tasks_as_a__study=study).distinct() if study else None,
-            gettext("Load the human agreement set (allenai/href_preference) with load_benchmark href."),
+            gettext("Upload the human agreement set (allenai/href_preference) as a benchmark."),
         ),
     }
     cells = []

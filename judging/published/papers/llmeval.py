@@ -43,7 +43,7 @@ def _data(workspace: Workspace, slug: str) -> LlmevalData:
 
 def _missing(slug: str, side: str, *, pairs: bool = False) -> str:
     """What to load so that a cell can be computed."""
-    what = gettext("The workspace has no %(what)s of %(stage)s. Load its files with load_benchmark %(slug)s.")
+    what = gettext("The workspace has no %(what)s of %(stage)s. Upload its files as the benchmark %(slug)s.")
     names = {
         (PEOPLE, False): gettext("people's stars"),
         (JUDGE, False): gettext("stars by GPT-4"),

@@ -167,8 +167,7 @@ def _missing(printed: float | None) -> str:
     if printed is None:
         return gettext("The paper has a dash here, and the workspace has no such outputs.")
     return gettext(
-        "Load the authors' repository with load_benchmark longgenbench, or this model's outputs and a judge's checks of "
-        "them."
+        "Upload the authors' repository as a benchmark, or this model's outputs and a judge's checks of them."
     )
 
 

@@ -50,13 +50,12 @@ COEFFICIENTS = {
 }
 NO_SCORES = Wording(
     "wildbench.no_scores",
-    "No judge named %(judge)s has scored this model here. Load the repository's score files with manage.py "
-    "load_benchmark wildbench.",
+    "No judge named %(judge)s has scored this model here. Upload the repository's score files as a benchmark.",
 )
 NO_PAIRS = Wording(
     "wildbench.no_pairs",
-    "No judge named %(judge)s has compared this model with %(baselines)s here. Load the repository's pairwise files with "
-    "manage.py load_benchmark wildbench.",
+    "No judge named %(judge)s has compared this model with %(baselines)s here. Upload the repository's pairwise files as a "
+    "benchmark.",
 )
 NOT_WILDBENCH = Wording("wildbench.outside", "Another benchmark's figure, which WildBench's data do not give.")
 PARTLY = Wording("wildbench.partly", "Only %(n)s of the paper's %(whole)s tasks are judged here.")
@@ -67,7 +66,7 @@ EVERY_VERDICT = Wording(
 )
 NOT_ALL_MODELS = Wording(
     "wildbench.not_all_models",
-    "Needs this number for all %(n)s models, whole; load the repository's files with manage.py load_benchmark wildbench.",
+    "Needs this number for all %(n)s models, whole; upload the repository's files as a benchmark.",
 )
 FROM_DATA = Wording(
     "wildbench.from_data", "Computed from the verdicts here, which do not give all of table 2 as printed."

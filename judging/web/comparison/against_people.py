@@ -132,9 +132,7 @@ def _notes(report: MethodsAgainstPeople) -> list[str]:
     if any(row.method in WITH_REFERENCE and not row.n for row in report.rows):
         notes.append(gettext("The metrics of overlap are empty, as these instructions have no human reference."))
     if not any(row.method == PERPLEXITY for row in report.rows):
-        notes.append(
-            gettext("No perplexity is here; it can be loaded with load_table as the criterion perplexity of a judge.")
-        )
+        notes.append(gettext("No perplexity is here; it is the criterion perplexity of a judge."))
     return notes
 
 

@@ -39,7 +39,7 @@ def test_known_answers_are_checked_loaded_and_undone(browser, study, lead):
     task.refresh_from_db()
     assert (task.gold["purpose"], task.gold["expected"]) == ("qualification", {"overall": 7.0})
     found = Import.objects.get()
-    assert (found.command, found.actor, found.counts["created"]) == ("plant_controls", lead, 1)
+    assert (found.command, found.actor, found.counts["created"]) == ("load_gold", lead, 1)
     browser.post(reverse("annotation:undo_import", args=[found.pk]))
     task.refresh_from_db()
     assert not task.gold
@@ -49,7 +49,7 @@ def test_one_bad_row_is_named_and_nothing_is_marked(browser, study):
     task, content = table_of(study)
     address = uploaded(browser, content + "nowhere,,overall,7,gold\n", f"{study.slug}.csv")
     page = do(browser, address, "load")
-    assert "gold.csv line 3" in page and "has no task of instruction" in page
+    assert f"{study.slug}.csv line 3" in page and "has no task of instruction" in page
     assert not Task.objects.exclude(gold=None).filter(pk=task.pk).exists()
 
 

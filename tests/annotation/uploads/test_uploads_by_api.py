@@ -4,12 +4,12 @@ import pytest
 from django.urls import reverse
 
 from accounts.api.tokens import issue_token
-from annotation.models import Score, Study
+from annotation.models import MailedInvitation, Rubric, Score, Study
 from annotation.tasks import load_table
 from annotation.uploads.kept_files import kept_tables
 from core.models import RequestedTask
-from generation.models import Import
-from tests.factories import make_user, make_workspace
+from generation.models import Import, Instruction
+from tests.factories import make_checklist_study, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 TABLE = b"item,rater,points\na1,r1,4\na2,r2,2\n"
@@ -177,3 +177,40 @@ def test_nobody_else_uploads_reads_or_undoes(client, lead, folder):
         assert send(client, TABLE, with_token).status_code in (403, 404)
     found.refresh_from_db()
     assert len(list(folder.iterdir())) == 1 and found.undone_at is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "columns", "options"),
+    [
+        ("rubrics", b"rubric,question,scale\nessay,Clear?,1:5\nessay,True?,5:x\n", ("rubric", "question", "scale"), {}),
+        ("checklists", b"id,question\na1,Clear?\nnowhere,True?\n", ("instruction", "question"), {"scale": "0:10"}),
+        ("raters", b"name,email\nAda,ada@example.org\nBo,nobody\n", ("name", "email"), {"cohort": "night"}),
+    ],
+)
+def test_rubrics_checklists_and_raters_are_checked_loaded_and_undone(
+    client, lead, ask, kind, content, columns, options
+):
+    study = make_checklist_study(instructions=1, models=1)
+    Instruction.objects.filter(benchmark=study.benchmark).update(external_id="a1")
+    into = {"rubrics": "", "checklists": study.benchmark.slug, "raters": study.slug}[kind]
+    before = Rubric.objects.count()
+    send(client, content, head(lead), name="table.csv")
+    names = content.decode().partition("\n")[0].split(",")
+    ask("mapping/", {"kind": kind, "columns": dict(zip(names, columns, strict=True)), "into": into, "options": options})
+    ask("check/")
+    work()
+    checked = ask("")
+    assert (checked["state"], checked["bad"], checked["counts"]["created"]) == ("checked", 1, 1), checked
+    assert [row["line"] for row in checked["first_bad_rows"]] == [3]
+    assert Rubric.objects.count() == before and not MailedInvitation.objects.exists()
+    if kind == "raters":
+        assert checked["first_rows"][0] == ["A…", "a…@e…"]
+    ask("load/", {"leave_out_bad_rows": True})
+    work()
+    assert ask("")["state"] == "loaded"
+    assert (Rubric.objects.count() - before, MailedInvitation.objects.count()) == (
+        (0, 1) if kind == "raters" else (1, 0)
+    )
+    undone = client.post(reverse("api:undo_loading", args=[ask("")["imported"]]), **head(lead))
+    assert undone.status_code == 200, undone.content
+    assert Rubric.objects.count() == before and not MailedInvitation.objects.exists()

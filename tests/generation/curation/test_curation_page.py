@@ -4,7 +4,9 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Event
+from core.models import RequestedTask
 from generation.models import Benchmark, Instruction
+from generation.tasks import curate
 from generation.web.curation import pages
 from tests.factories import make_user, make_workspace
 from tests.generation.curation.test_curating import RIVER, TIDE, benchmark_of, tagged
@@ -99,9 +101,19 @@ def test_another_benchmarks_instruction_is_not_decided_on_here(lead, place):
     assert lead.post(place, {"action": "keep", "instruction": foreign.public_id}).status_code == 404
 
 
-def test_a_large_benchmark_is_left_to_the_command(lead, place, monkeypatch):
+def test_a_large_benchmark_is_curated_by_a_worker_with_the_same_result(lead, place, monkeypatch):
+    lead.post(place, {"action": "apply"})
+    wanted = tagged()
+    assert wanted
+    for instruction in Instruction.objects.all():
+        instruction.tags = []
+        instruction.save()
     monkeypatch.setattr(pages, "MOST_INSTRUCTIONS", 3)
     page = markup(lead.get(place))
-    assert "manage.py curate pool" in page and "would stay" not in page
+    assert 'value="apply"' in page and "would stay" not in page and "manage.py" not in page
     lead.post(place, {"action": "apply"})
     assert tagged() == []
+    request = RequestedTask.objects.get(task="generation.curate")
+    curate(*request.arguments)
+    assert tagged() == wanted
+    assert f"now: {len(wanted)}." in markup(lead.get(place))

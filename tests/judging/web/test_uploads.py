@@ -1,5 +1,6 @@
 """Uploading a benchmark's files: who may, what the page says while it is loaded and after, and that nothing is left."""
 
+import html
 import io
 import json
 import zipfile
@@ -10,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Membership
+from core.messages.message import from_value
 from core.messages.rendering import render
 from core.models import RequestedTask
 from core.tables import messages
@@ -144,6 +146,51 @@ def test_an_archive_of_something_else_is_refused(browser, folder):
     assert "this is no clone of HelloBench" in shown
     assert not Import.objects.exists()
     assert left_in(folder) == ["state.json"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize(
+    ("content", "name", "code"),
+    [
+        (clone()[:200], "HelloBench.zip", "archive.damaged"),
+        (clone(), "HelloBench.tar.gz", "archive.damaged"),
+        (b"", "HelloBench.zip", None),
+        (io.BytesIO(b"PK\x05\x06" + bytes(18)).getvalue(), "HelloBench.zip", "archive.no_file"),
+    ],
+    ids=["half a file", "another format", "empty", "no file"],
+)
+def test_a_mistake_with_an_archive_is_one_sentence_in_the_readers_language(browser, language, content, name, code):
+    browser.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+    response = send(browser, content, name)
+    if code is None:
+        assert response.status_code == 422 and not RequestedTask.objects.exists()
+        main = response.content.decode()
+        assert ("empty" in main) == (language == "en")
+        return
+    uploads.carry_out(*RequestedTask.objects.get().arguments)
+    (kept,) = uploads.uploads()
+    assert (kept.state, kept.problem["code"]) == ("refused", code)
+    said = render(from_value(kept.problem), language)
+    shown = page(browser, response)
+    assert said in html.unescape(shown) and shown.count('role="alert"') == 1 and "Traceback" not in shown
+    assert not Import.objects.exists()
+
+
+def test_bad_rows_are_a_file_too_and_nobody_elses(browser):
+    response = send(browser, clone(bad=True), skip="on")
+    uploads.carry_out(*RequestedTask.objects.get().arguments)
+    place = response.url + "bad-rows.csv"
+    assert place in page(browser, response)
+    listed = b"".join(browser.get(place).streaming_content).decode().splitlines()
+    assert listed[0] == "file,line,reason,remedy" and listed[1].endswith(
+        f"_results.jsonl,2,{messages.NOT_JSON()},{messages.OBJECT_PER_LINE()}"
+    )
+    stranger = Client()
+    stranger.force_login(make_user("lead", make_workspace("other")))
+    assert stranger.get(place).status_code == 404
+    sound = send(browser, clone())
+    uploads.carry_out(*RequestedTask.objects.latest("pk").arguments)
+    assert browser.get(sound.url + "bad-rows.csv").status_code == 404
 
 
 def test_loading_it_again_changes_nothing(browser):
