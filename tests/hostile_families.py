@@ -71,6 +71,16 @@ def long_headings(drawn: random.Random, n: int) -> str:
     return "\n\n".join("# " + "".join(drawn.choice("ab ") for _ in range(size - 4)) for _ in range(120))
 
 
+def code_of(language: str, unit: str) -> Family:
+    """Blocks of code in one language, long and short ones."""
+
+    def text(drawn: random.Random, n: int) -> str:
+        sizes = [8_000, 3_000, *[1_000] * 6, *[80] * (n // 100)]
+        return "".join(f"```{language}\n{(unit * size)[:size]}\n```\n\n" for size in sizes)[:n]
+
+    return text
+
+
 def wordings(drawn: random.Random, n: int) -> str:
     """The program's own sentences, cut up and mixed."""
     from core.messages.message import Wording
@@ -146,6 +156,12 @@ FAMILIES: dict[str, Family] = {
     "code fences": repeated("```\n"),
     "open fence": lambda drawn, n: "```a\n" + "x\n" * (n // 2),
     "fence with braces": repeated("```json\n{\n"),
+    "code of words in Java": code_of("java", "a "),
+    "code of lines in C#": code_of("csharp", "a\n"),
+    "code of calls in C": code_of("c", "a a()"),
+    "code of quotation marks in Python": code_of("python", "f'{"),
+    "code of tags in HTML": code_of("html", "<a b="),
+    "code of numbers in JSON": code_of("json", "1,"),
     "indented code": repeated("    a\n"),
     "rules": repeated("---\n"),
     "HTML": repeated("<a>"),

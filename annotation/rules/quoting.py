@@ -23,6 +23,10 @@ UNKNOWN = -1
 
 _PIECE = re.compile(r"\S+")
 _TAG = re.compile(r"""<(/?[a-z0-9]+)[^<>"]*(?:"[^"]*"[^<>"]*)*>""")
+_CODE = re.compile(r"<pre>.*?</pre>", re.DOTALL)
+_COLOUR = re.compile(r"</?span\b[^<>]*>")
+_LANGUAGE_AHEAD = re.compile(r"[\W\d_]*?(?:`{3,}|~{3,})[ \t]*(?=[^\s`~])")
+"""Up to the language that a block of code names on its first line, which is not shown."""
 _OPENING = re.compile(r"\$\$|\$|\\\(|\\\[")
 _CLOSING = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 MOST_ADDRESSES = 100_000
@@ -32,11 +36,14 @@ alone.
 
 
 def _words_of(block: str) -> Iterator[tuple[str, str]]:
-    """Return the words of a block in order as (word, kind); kind is text, math, or link for the end of a link.
+    """Return the words of a block in order as (word, kind); kind is text, math, link for the end of a link, or code for
+    the beginning of code.
 
     A block is sanitised HTML: it has no comments, and attribute values are quoted.
     """
     formula: list[str] | None = None
+    if "<pre>" in block:  # a word of code may be of several colours
+        block = _CODE.sub(lambda code: _COLOUR.sub("", code[0]), block)
     pieces = _TAG.split(block)
     for shown, tag in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
         if shown:
@@ -48,6 +55,8 @@ def _words_of(block: str) -> Iterator[tuple[str, str]]:
                     yield word, "text"
         if tag == "math":
             formula = []
+        elif tag == "pre":
+            yield "", "code"
         elif tag == "/a":
             yield "", "link"
         elif tag == "/math" and formula is not None:
@@ -149,6 +158,10 @@ def _located(
     for word, kind in _words_of(block):
         if kind == "link":
             at = addresses.after(at, end)
+            continue
+        if kind == "code":
+            if named := _LANGUAGE_AHEAD.match(source, at, min(end, at + AHEAD_OF_WORD)):
+                at = max(named.end(), source.find("\n", named.end(), end))
             continue
         if kind == "math":
             formula = next((span for span in formulas if span[0] >= at), None)

@@ -8,7 +8,14 @@ import re
 from collections.abc import Callable
 
 LONGEST_ARGUMENT = 400
-_COMMAND = re.compile(r"\\(ce|pu|SI|si|qty|unit|num|ang)(?![A-Za-z])")
+_COMMAND = re.compile(r"\\(ce|ch|pu|SIrange|qtyrange|SI|si|qty|unit|numrange|num|ang)(?![A-Za-z])")
+_ARGUMENTS = {"SI": 2, "qty": 2, "numrange": 2, "SIrange": 3, "qtyrange": 3}
+_SYMBOL = re.compile(r"\\(degreeCelsius|celsius|perthousand|ohm|micro)(?![A-Za-z])")
+_SYMBOLS = {
+    **{"celsius": r"{^{\circ}\text{C}}", "degreeCelsius": r"{^{\circ}\text{C}}"},
+    **{"perthousand": r"\text{‰}", "ohm": r"\Omega ", "micro": r"\mu "},
+}
+_UPRIGHT_LETTER = re.compile(r"\\mathrm\s*\{\s*([A-Za-z])\s*\}")
 _OPTIONS = re.compile(r"\s*\[[^\[\]]{0,200}\]")
 _ARROWS = {"<=>": r"\rightleftharpoons ", "<->": r"\leftrightarrow ", "->": r"\rightarrow ", "<-": r"\leftarrow "}
 _SPECIES = re.compile(
@@ -44,7 +51,7 @@ def spelled_out(tex: str) -> str:
     while found := _COMMAND.search(tex, at):
         name, after = found[1], found.end()
         arguments = []
-        for _ in range(2 if name in ("SI", "qty") else 1):
+        for _ in range(_ARGUMENTS.get(name, 1)):
             read = _argument(tex, after)
             if read is None:
                 break
@@ -56,7 +63,12 @@ def spelled_out(tex: str) -> str:
             continue
         pieces.append(tex[at : found.end()])
         at = found.end()
-    return "".join([*pieces, tex[at:]])
+    return _SYMBOL.sub(lambda symbol: _SYMBOLS[symbol[1]], "".join([*pieces, tex[at:]]))
+
+
+def upright(tex: str) -> str:
+    r"""Return the formula with \text{m} for \mathrm{m}: the converter to MathML makes a single letter slanted."""
+    return _UPRIGHT_LETTER.sub(r"\\text{\1}", tex)
 
 
 def _argument(tex: str, at: int) -> tuple[str, int] | None:
@@ -155,17 +167,26 @@ def _physical(written: str) -> str:
     return _quantity(found[1], found[2]) if found else _unit(written)
 
 
+def _range(low: str, high: str, unit: str = "") -> str:
+    numbers = rf"{_number(low)}\text{{–}}{_number(high)}"
+    return rf"{numbers}\,{_unit(unit)}" if unit else numbers
+
+
 def _angle(written: str) -> str:
     return rf"{written.strip()}^{{\circ}}"
 
 
 _WRITERS: dict[str, Callable[..., str]] = {
     "ce": _chemistry,
+    "ch": _chemistry,
     "pu": _physical,
     "SI": _quantity,
     "qty": _quantity,
     "si": _unit,
     "unit": _unit,
     "num": _number,
+    "SIrange": _range,
+    "qtyrange": _range,
+    "numrange": _range,
     "ang": _angle,
 }

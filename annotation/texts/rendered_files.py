@@ -14,7 +14,7 @@ from typing import Any
 
 KEPT_FROM = 1500
 """Characters of the shortest text that is cached; a shorter one is rendered as fast as a file is read."""
-RENDERERS = ("markdown-it-py", "mdit-py-plugins", "latex2mathml", "nh3")
+RENDERERS = ("markdown-it-py", "mdit-py-plugins", "latex2mathml", "nh3", "pygments")
 
 
 def rendering_version(*sources: Path) -> str:

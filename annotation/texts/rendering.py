@@ -1,4 +1,4 @@
-"""Rendering of instructions, responses and guidelines as safe HTML: Markdown, tables, code, and LaTeX as MathML.
+"""Rendering of instructions, responses and guidelines as safe HTML: Markdown, tables, coloured code, LaTeX as MathML.
 
 Every text is sanitised before it reaches the page, and nothing is fetched for it (images are withheld). Long texts are
 returned in blocks, so that a browser lays out only what is visible.
@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _, ngettext
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererProtocol
+from markdown_it.renderer import RendererHTML, RendererProtocol
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
@@ -28,7 +28,8 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from annotation.rules.quoting import TextMap
 from annotation.rules.reading_time import CJK, count_words
-from annotation.texts.notation import spelled_out
+from annotation.texts.highlighting import ColourAllowance, coloured_code
+from annotation.texts.notation import spelled_out, upright
 from annotation.texts.rendered_files import kept, rendering_version
 from core.errors import UserError
 from generation.text_metrics.counts import word_count
@@ -190,6 +191,7 @@ class RenderingWork:
         self.steps = MOST_STEPS
         self.as_latex = 0
         self.headings = 0
+        self.colours = ColourAllowance()
 
     def take(self, steps: int) -> None:
         self.steps -= steps
@@ -212,7 +214,7 @@ def _formula(tex: str, work: RenderingWork, *, block: bool) -> str:
         return shown
     work.take(cost)
     try:
-        return convert(spelled_out(tex), display="block" if block else "inline")
+        return convert(upright(spelled_out(tex)), display="block" if block else "inline")
     except (Exception, RecursionError):  # the converter can raise any exception on text from a model
         return shown
 
@@ -308,6 +310,14 @@ def _render_image(
 
 def _reader() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    uncoloured = cast(RendererHTML, markdown.renderer).rules["fence"]
+
+    def render_fence(
+        renderer: RendererProtocol, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        coloured = coloured_code(tokens[index].content, tokens[index].info, _work(env).colours)
+        return uncoloured(tokens, index, options, env) if coloured is None else coloured
+
     dollarmath_plugin(markdown, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
     markdown.inline.ruler.before("escape", "bracket_math", _bracket_math)
     markdown.inline.ruler.before("text", "count_inline", _count_inline)
@@ -319,6 +329,7 @@ def _reader() -> MarkdownIt:
         markdown.add_render_rule(kind, _render_dollar_math)
     markdown.add_render_rule("bracket_math", _render_bracket_math)
     markdown.add_render_rule("image", _render_image)
+    markdown.add_render_rule("fence", render_fence)
     return markdown
 
 
@@ -374,7 +385,7 @@ def language_of(text: str) -> str:
 @cache
 def _folder() -> Path:
     """Return the folder of cached rendered texts."""
-    sources = (Path(__file__).with_name(f"{name}.py") for name in ("rendering", "notation"))
+    sources = (Path(__file__).with_name(f"{name}.py") for name in ("rendering", "notation", "highlighting"))
     return Path(settings.DATA_DIR) / "rendered" / rendering_version(*sources)
 
 

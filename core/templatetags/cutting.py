@@ -26,7 +26,10 @@ def truncatechars(value: str, arg: Any) -> str:
 
 READ_FOR_A_TITLE = 2000
 """Characters of a text that are looked at for a title."""
-LINE_MARK = re.compile(r"^[ \t]{0,3}(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+)", re.MULTILINE)
+LINE_MARK = re.compile(
+    r"^[ \t]{0,3}(?:`{3,}[^`\n]*$|~{3,}[^\n]*$|[|:=*_ \t-]{3,}$|#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+)", re.MULTILINE
+)
+"""What begins or ends code, rules a line or a table, or marks a heading, a quotation or an item of a list."""
 LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,500}\)")
 STRONG = re.compile(r"(\*\*|__|`{1,3})(?=\S)([^*_`\n]{1,300}?)(?<=\S)\1")
 EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")

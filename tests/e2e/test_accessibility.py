@@ -36,7 +36,7 @@ def violations(page, axe):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "check"])
 def test_every_screen(open_page, axe, kind, size, theme):
     make_study(kind)
     page = open_page(size, color_scheme=theme, reduced_motion="reduce")
@@ -52,7 +52,7 @@ def test_every_screen(open_page, axe, kind, size, theme):
     page.keyboard.press("?")
     assert violations(page, axe) == []
     page.keyboard.press("Escape")
-    slug = {"checklist": "essays", "stars": "stars", "pair": "pairs", "review": "reviews"}[kind]
+    slug = {"checklist": "essays", "stars": "stars", "pair": "pairs", "review": "reviews", "check": "checks"}[kind]
     page.goto(f"/w/lab/studies/{slug}/done/")
     assert violations(page, axe) == []
 

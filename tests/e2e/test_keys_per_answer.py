@@ -94,6 +94,13 @@ def test_the_keys_on_the_buttons_are_those_that_choose(open_page):
     assert answers_of(current) == pair_answer(current, "a")
 
 
+def test_the_keys_of_a_check_are_those_of_yes_and_no(open_page):
+    make_study("check", one_key=True)
+    page = open_page()
+    begin(page)
+    assert page.locator(".face i").all_inner_texts() == ["y", "n"]
+
+
 def test_undo_reopens_the_answer_which_one_key_changes(open_page):
     make_study("pair", tasks=3, one_key=True)
     page = open_page()

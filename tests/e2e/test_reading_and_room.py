@@ -6,7 +6,17 @@ from annotation.assignment.new_slots import make_seats
 from annotation.models import Criterion, Rubric
 from generation.models import Instruction, Response
 from tests.e2e.answers import do_by_keyboard, make_study, press
-from tests.e2e.rating_pages import begin, chosen, fits, open_assignment, submit, wait_for_another, wait_until_said
+from tests.e2e.rating_pages import (
+    begin,
+    chosen,
+    fits,
+    open_assignment,
+    settle,
+    submit,
+    wait_for_another,
+    wait_until_held,
+    wait_until_said,
+)
 from tests.factories import make_checklist_study, make_user
 from tests.screen_studies import make_stars_study
 
@@ -50,6 +60,25 @@ def test_reading_keys_scroll_after_a_button_and_after_find(open_page):
     before = page.evaluate(TOP)
     page.keyboard.press("PageDown")
     assert page.evaluate(TOP) > before + 300
+
+
+@pytest.mark.parametrize("kind", ["stars", "check", "review", "pair"])
+def test_reading_keys_scroll_after_find_on_every_screen(open_page, kind):
+    make_study(kind)
+    Response.objects.update(text=LONG)
+    page = open_page()
+    begin(page)
+    before = chosen(page)
+    page.keyboard.press("/")
+    page.keyboard.type("Paragraph 2.")
+    page.wait_for_function("() => document.querySelector('.find [role=status]').textContent.startsWith('1 / ')")
+    page.keyboard.press("Escape")
+    place = "() => document.querySelector('.is-pair') ? document.getElementById('pane-a').scrollTop : window.scrollY"
+    for key in ("Space", "PageDown", "ArrowDown"):
+        top = page.evaluate(place)
+        page.keyboard.press(key)
+        assert page.evaluate(place) > top + 40
+    assert chosen(page) == before
 
 
 def test_a_button_that_the_keyboard_reached_keeps_its_space(open_page):
@@ -114,6 +143,69 @@ def test_no_question_moves_when_something_is_said(open_page):
     page.evaluate("() => { const one = document.getElementById('outbox'); one.textContent = 'x'; one.hidden = false; }")
     page.keyboard.press("/")
     assert (page.evaluate(place), page.evaluate(text)) == before
+
+
+SHIFTS = """
+    window.shifts = [];
+    const named = (node) => {
+        const one = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+        return one ? `${one.closest("#rail") ? "#rail " : ""}${one.tagName}.${one.className}` : "";
+    };
+    const told = ({ node, previousRect, currentRect }) =>
+        `${named(node)} ${Math.round(previousRect.y)} to ${Math.round(currentRect.y)}`;
+    const isStatus = (node) => (node.closest ? node : node.parentElement).closest("[role=status], .find");
+    const counts = ({ node }) => node?.isConnected && !isStatus(node);
+    const note = ({ sources }) => shifts.push(...sources.filter(counts).map(told));
+    new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("kind", ["pair", "check", "stars", "checklist", "review"])
+def test_the_browser_measures_no_shift_of_layout_from_task_to_task(open_page, kind, size):
+    """Over loading, answering, drafts, quotations, Find, a missing answer, and the next task; on a phone, of the text.
+
+    The words of a status and the box of Find may change in their own place, and the reason of a verdict found wrong opens below it.
+    """
+    make_study(kind, tasks=3, one_key=True)
+    page = open_page(size)
+    page.add_init_script(SHIFTS)
+    begin(page)
+    first = open_assignment()
+    moved = []
+
+    def look(after):
+        settle(page)
+        parts = page.evaluate("() => shifts.splice(0)")
+        moved.extend(f"{after}: {part}" for part in parts if size == "desktop" or not part.startswith("#rail"))
+
+    look("load")
+    press(page, "q")
+    page.wait_for_selector("[data-picked]:not([hidden])")
+    look("quote")
+    page.locator("[data-drop]").click()
+    press(page, ["/"])
+    page.keyboard.type("tree")
+    look("find")
+    press(page, ["Escape", "Enter"])
+    page.wait_for_selector("[data-missing]:not([hidden])")
+    look("missing")
+    if size == "phone":
+        page.locator(".sheet-toggle").click()
+    if kind in ("pair", "check"):
+        wait_until_held(page)
+        press(page, "a" if kind == "pair" else "y")
+    else:
+        do_by_keyboard(page, kind, first)
+        if kind == "review":
+            page.evaluate("() => shifts.splice(0)")
+        look("answered")
+        wait_until_said(page, "saved")
+        look("saved")
+        submit(page)
+    wait_for_another(page, first)
+    look("next")
+    assert not moved, "\n".join(moved)
 
 
 def test_after_looking_back_one_key_returns_and_no_draft_is_announced(open_page):

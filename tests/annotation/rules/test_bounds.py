@@ -106,15 +106,21 @@ class Words(HTMLParser):
 
     def __init__(self, block):
         super().__init__(convert_charrefs=True)
-        self.found, self.formula = [], None
+        self.found, self.formula, self.code = [], None, None
         self.feed(block)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         if tag == "math":
             self.formula = []
+        if tag == "pre":
+            self.found.append(("", "code"))
+            self.code = []
 
     def handle_endtag(self, tag):
+        if tag == "pre":
+            self.found.extend((word, "text") for word in "".join(self.code).split())
+            self.code = None
         if tag == "a":
             self.found.append(("", "link"))
         if tag == "math":
@@ -122,7 +128,9 @@ class Words(HTMLParser):
             self.formula = None
 
     def handle_data(self, data):
-        if self.formula is None:
+        if self.code is not None:
+            self.code.append(data)
+        elif self.formula is None:
             self.found.extend((word, "text") for word in data.split())
         else:
             self.formula.extend(data.split())
@@ -159,6 +167,7 @@ PARTS = [
     "![i](u)",
     '<http://x?a=1&b="2">',
     "```x\n",
+    "```py\n",
     "~~",
     "🙂",
     "&lt",

@@ -21,6 +21,11 @@ WRITTEN = [
     (r"\pu{9.8 m/s^2}", r"9.8\,\mathrm{m/s^2}"),
     (r"\num{6.02e23}", r"6.02\times 10^{23}"),
     (r"\ang{45}", r"45^{\circ}"),
+    (r"\ch{H2O}", r"{\mathrm{H}_{2}\mathrm{O}}"),
+    (r"\SIrange{1}{2}{\metre}", r"1\text{–}2\,\mathrm{m}"),
+    (r"\numrange{1e3}{2e3}", r"1\times 10^{3}\text{–}2\times 10^{3}"),
+    (r"25\,\celsius", r"25\,{^{\circ}\text{C}}"),
+    (r"5\,\micro\ohm", r"5\,\mu \Omega "),
 ]
 
 
@@ -36,6 +41,12 @@ def test_what_is_written_is_spelled_out_and_typeset(written, spelled):
 @pytest.mark.parametrize("written", [r"\ce{H2O", r"\SI{5}", r"\centerdot x", r"\sin x", r"\ce", r"a_{\text{ce}}", ""])
 def test_what_is_not_such_a_command_stays(written):
     assert spelled_out(written) == written
+
+
+@pytest.mark.parametrize("formula", [r"\mathrm{H}_2", r"\ce{H2}", r"\SI{1}{\metre}", r"\mathrm{d}x", r"\text{L}"])
+def test_letters_of_chemistry_and_units_stand_upright(formula):
+    html = "".join(render_text(f"Here: ${formula}$").blocks)
+    assert re.search(r"<mtext>[HmdL]</mtext>", html)
 
 
 def test_a_quotation_of_a_formula_is_the_whole_formula_as_it_was_written():

@@ -18,7 +18,7 @@ def test_markdown_with_tables_and_code():
     assert "<em>words</em>" in html
     assert '<td class="to-right">1</td>' in html
     assert '<td class="to-center">2</td>' in html
-    assert "x &lt; 1" in html
+    assert 'x &lt; <span class="n">1' in html
     assert "style=" not in html
 
 
