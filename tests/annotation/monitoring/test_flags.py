@@ -129,7 +129,8 @@ def test_an_action_needs_the_form_of_the_page(study):
     Standing.objects.create(rater=rater, state="paused")
     address, sent = to("change_rater", study, rater.public_id), {"do": "resume", "next": "desk"}
     assert strict.post(address, sent).status_code == 403
-    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', str(attention(strict, study))).group(1)
+    page = strict.get(to("live_attention", study)).content.decode()
+    token = re.search(r"csrfmiddlewaretoken\W+value=\W*(\w+)", page).group(1)
     assert strict.post(address, {**sent, "csrfmiddlewaretoken": token}).status_code == 302
     assert Standing.objects.get(rater=rater).state == "rating"
 
