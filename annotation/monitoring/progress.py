@@ -110,7 +110,7 @@ class CohortRow:
 
 
 def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
-    """The studies with their counts as the database keeps them; five queries for any number of studies, beside the one that reads them."""
+    """The studies with their counts as the database keeps them; six queries for any number of them."""
     rows = {study.pk: StudyRow(study) for study in studies}
     kept = totals_of(list(rows))
     if kept is None:
