@@ -3,6 +3,7 @@ from django.urls import path
 from calibration.web import dashboard, method_notes, plan_fragment, planner, views
 from calibration.web.agreement.detail import DETAIL_PAGE
 from calibration.web.agreement.page import AGREEMENT_PAGE
+from calibration.web.desk import rater
 from calibration.web.rankings.page import RANKINGS_PAGE
 from calibration.web.raters.page import RATERS_PAGE
 from calibration.web.raters.questionnaires import questionnaires
@@ -26,6 +27,7 @@ urlpatterns = [
     path("<study:slug>/summary/", views.summary, name="summary"),
     path("<study:slug>/plan/", plan_fragment.plan_fragment, name="plan_fragment"),
     path("<study:slug>/figures/", dashboard.desk_figures, name="desk_figures"),
+    path("<study:slug>/raters/<str:rater_id>/figures/", rater.rater_figures, name="rater_figures"),
     # /method/
     path("method/<str:module>/", method_notes.method, name="method"),
 ]

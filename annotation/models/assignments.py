@@ -146,6 +146,7 @@ class Assignment(models.Model):
                 fields=["rater", "status", "repeat", "active_seconds", "submitted_at"], name="assignment_work_of_rater"
             ),
             models.Index(fields=["task"], condition=Q(status="skipped"), name="assignment_skipped"),
+            models.Index(fields=["task"], condition=Q(status="excluded"), name="assignment_excluded"),
         ]
 
     def __str__(self) -> str:

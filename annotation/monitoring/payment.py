@@ -24,7 +24,6 @@ from annotation.models import (
     Assignment,
     BonusBatch,
     BonusPayment,
-    CheckOutcome,
     Cohort,
     Rater,
     Standing,
@@ -32,7 +31,8 @@ from annotation.models import (
     TimeCorrection,
 )
 from annotation.monitoring.checks import fails_checks
-from annotation.policies.policies import CONTROL, GOLD, Policies
+from annotation.monitoring.progress import checks_by_rater
+from annotation.policies.policies import Policies
 from annotation.recruitment.minimum import MinimumPart, minimum_of, shortfalls
 
 CENT = Decimal("0.01")
@@ -197,7 +197,7 @@ def payments_of(study: Study, cohort: Cohort | None = None) -> list[CohortPaymen
     raters = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON)
     if cohort is not None:
         raters = raters.filter(cohort=cohort)
-    work, checks, bonuses = _work(study), _checks(study), _bonuses(study)
+    work, checks, bonuses = _work(study), checks_by_rater(study), _bonuses(study)
     cohorts: list[Cohort] = [cohort] if cohort is not None else list(study.cohorts.select_related("prolific_study"))
     found: dict[int | None, CohortPayment] = {one.pk: CohortPayment(one, pay_of(study, one)) for one in cohorts}
     for rater in sorted(
@@ -237,15 +237,6 @@ def _work(study: Study) -> dict[int, dict[str, Any]]:
         if status in (Assignment.Status.EXCLUDED, Assignment.Status.SURPLUS):
             found[rater]["aside_seconds"] += more
     return found
-
-
-def _checks(study: Study) -> dict[int, tuple[int, int]]:
-    """(checks answered, failed) of each rater: gold items and attention checks."""
-    outcomes = CheckOutcome.objects.filter(assignment__rater__study=study, purpose__in=[GOLD, CONTROL]).order_by()
-    counted = outcomes.values_list("assignment__rater").annotate(
-        checks=Count("pk"), failed=Count("pk", filter=Q(passed=False))
-    )
-    return {rater: (checks, failed) for rater, checks, failed in counted}
 
 
 def _bonuses(study: Study) -> dict[int, list[BonusesSent]]:

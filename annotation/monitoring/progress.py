@@ -8,8 +8,9 @@ from typing import Any
 from django.db.models import Avg, Count, Max, Q, Sum
 from django.utils.translation import gettext as _
 
-from annotation.counters.work import WorkCounts, work_of
+from annotation.counters.work import WorkCounts, totals_of, work_of
 from annotation.models import Assignment, CheckOutcome, Rater, Seat, Standing, Study, Task
+from annotation.monitoring.checks import fails_checks
 from annotation.policies.policies import CONTROL, GOLD
 from core.messages.localized import localized
 from generation.models import Category
@@ -84,6 +85,15 @@ class RaterRow:
     discredited: int = 0
     excluded: int = 0
 
+    @property
+    def fails_checks(self) -> bool:
+        """Whether so many failed checks are no accident."""
+        return fails_checks(self.failed, self.checks)
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.state in (Standing.State.PAUSED, Standing.State.FAILED)
+
 
 @dataclass
 class CohortRow:
@@ -100,8 +110,27 @@ class CohortRow:
 
 
 def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
-    """The studies with their counts; four queries for any number of studies."""
+    """The studies with their counts as the database keeps them; six queries for any number of them."""
     rows = {study.pk: StudyRow(study) for study in studies}
+    kept = totals_of(list(rows))
+    if kept is None:
+        return _counted_rows(rows)
+    for pk, totals in kept.items():
+        row = rows[pk]
+        row.tasks, row.seats, row.taken = totals.tasks, totals.seats, totals.taken
+        row.people, row.judges = totals.people, totals.judged
+        row.provenance = list(totals.provenance)
+    checks = Task.objects.filter(study__in=rows, gold__isnull=False).order_by()
+    for pk, tasks in checks.values_list("study").annotate(Count("pk")):
+        rows[pk].tasks -= tasks
+    asked = Assignment.objects.filter(VERDICT, rater__kind=Rater.Kind.JUDGE, task__in=checks.values("pk")).order_by()
+    for pk, verdicts in asked.values_list("task__study").annotate(Count("pk")):
+        rows[pk].judges -= verdicts
+    return list(rows.values())
+
+
+def _counted_rows(rows: dict[int, StudyRow]) -> list[StudyRow]:
+    """The same, counted from the rows while nothing is kept; three queries."""
     for pk, tasks in (
         Task.objects.filter(study__in=rows, gold__isnull=True).order_by().values_list("study").annotate(Count("pk"))
     ):
@@ -110,9 +139,10 @@ def study_rows(studies: Iterable[Study]) -> list[StudyRow]:
     for pk, state, count in states:
         rows[pk].seats += count
         rows[pk].taken += count if state == Seat.State.TAKEN else 0
-    # People have no derived answers, so one condition works for them and for verdicts.
-    ordinary = Q(task__gold__isnull=True) | ~Q(rater__kind=Rater.Kind.JUDGE)
-    answers = Assignment.objects.filter(VERDICT, ordinary, task__study__in=rows).order_by()
+    # Only judges' answers are derived, and theirs to quality checks are not counted.
+    judged = Q(rater__kind=Rater.Kind.JUDGE)
+    counted = (ANSWERED & ~judged) | (VERDICT & judged & Q(task__gold__isnull=True))
+    answers = Assignment.objects.filter(counted, task__study__in=rows).order_by()
     grouped = answers.values_list("task__study", "rater__kind", "rater__provenance").annotate(Count("pk"))
     for pk, kind, provenance, count in grouped:
         if kind == Rater.Kind.JUDGE:
@@ -140,21 +170,22 @@ def tally_of(study: Study) -> Tally:
 
 
 def _kept_tally(study: Study, kept: WorkCounts) -> Tally:
-    """Complete the kept counts in at most eight queries, which read open tasks and quality checks, and few other rows.
+    """Complete the kept counts in at most seven queries, which read open tasks and quality checks, and few other rows.
 
     What judges said of quality checks is counted as any answer, since any task may become a check; here it is left out.
     """
-    judges = set(_judges(study)) & set(kept.raters)
-    own = set(Rater.objects.filter(study=study).values_list("pk", flat=True))
+    own, judges = _own_and_judges(study)
+    judges &= set(kept.raters)
     status = Assignment.Status
-    waiting = Assignment.objects.filter(status=status.OPEN, task__study=study).order_by().values_list("rater")
-    opened = dict(waiting.filter(rater__in=Rater.objects.filter(study=study).values("pk")).annotate(Count("pk")))
+    here = Rater.objects.filter(Q(study=study) | Q(pk__in=judges)).values("pk")
+    waiting = Assignment.objects.filter(status=status.OPEN, task__study=study, rater__in=here).order_by()
     if judges:
-        theirs = waiting.filter(rater__in=judges, task__gold__isnull=True)
-        opened |= dict(theirs.annotate(Count("pk")))
+        waiting = waiting.filter(Q(task__gold__isnull=True) | ~Q(rater__in=judges))
+    opened = dict(waiting.values_list("rater").annotate(Count("pk")))
     checks = Task.objects.filter(study=study, gold__isnull=False)
     asked = Assignment.objects.filter(rater__in=judges, task__in=checks) if judges else Assignment.objects.none()
     apart = _work_by_rater(asked, VERDICT, **_ASIDE)
+    latest = _latest_again(study, [pk for pk, row in kept.raters.items() if row["removed"] or pk in apart], judges)
     work = {}
     for pk, counts in kept.raters.items():
         without = apart.get(pk)
@@ -165,25 +196,36 @@ def _kept_tally(study: Study, kept: WorkCounts) -> Tally:
             continue
         timed = counts["timed"] - (without["timed"] if without else 0)
         spent = counts["seconds"] - (without["spent"] or 0 if without else 0)
-        last = counts["last"]
-        if counts["removed"] or without:
-            rows = Assignment.objects.filter(rater=pk, task__study=study)
-            last = (rows.filter(task__gold__isnull=True) if pk in judges else rows).aggregate(last=Max("submitted_at"))[
-                "last"
-            ]
         work[pk] = {name: row[name] for name in _SUMMED if name != "given"} | {
             "rater_id": pk,
             "open": opened.get(pk, 0),
             "seconds": spent / timed if timed else None,
-            "last": last,
+            "last": latest[pk] if pk in latest else counts["last"],
         }
-    for pk in opened.keys() - work.keys():
-        work |= _work_by_rater(Assignment.objects.filter(rater=pk, task__study=study))
+    if fresh := opened.keys() - work.keys():
+        work |= _work_by_rater(Assignment.objects.filter(rater__in=fresh, task__study=study))
     return Tally(
         _kept_categories(study, kept, asked),
         work,
         {pk: (row["checks"], row["failed"]) for pk, row in kept.raters.items() if pk in own and row["checks"]},
     )
+
+
+def _own_and_judges(study: Study) -> tuple[set[int], set[int]]:
+    """Primary keys of the study's raters, and of the workspace's judges; one query."""
+    judge = Q(study=None, workspace=study.workspace_id, kind=Rater.Kind.JUDGE)
+    rows = list(Rater.objects.filter(Q(study=study) | judge).order_by().values_list("pk", "study"))
+    return {pk for pk, own in rows if own is not None}, {pk for pk, own in rows if own is None}
+
+
+def _latest_again(study: Study, raters: list[int], judges: set[int]) -> dict[int, datetime | None]:
+    """When each of these raters answered last, read from the rows; those of judges without quality checks. One query."""
+    if not raters:
+        return {}
+    rows = Assignment.objects.filter(rater__in=raters, task__study=study)
+    rows = rows.filter(Q(task__gold__isnull=True) | ~Q(rater__in=judges)).order_by()
+    found: dict[int, datetime | None] = dict.fromkeys(raters)
+    return found | dict(rows.values_list("rater").annotate(Max("submitted_at")))
 
 
 def _kept_categories(study: Study, kept: WorkCounts, asked: Any) -> dict[int | None, CategoryRow]:
@@ -206,7 +248,7 @@ def counted_tally(study: Study) -> Tally:
     if judges:
         asked = Assignment.objects.filter(rater__in=judges, task__study=study, task__gold__isnull=True)
         work |= _work_by_rater(asked, VERDICT)
-    return Tally(_counts_by_category(study), work, _checks_by_rater(study))
+    return Tally(_counts_by_category(study), work, checks_by_rater(study))
 
 
 def _counts_by_category(study: Study) -> dict[int | None, CategoryRow]:
@@ -296,7 +338,7 @@ def _work_by_rater(assignments: Any, counts: Q = ANSWERED, **more: Any) -> dict[
     return {row["rater_id"]: row for row in grouped}
 
 
-def _checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
+def checks_by_rater(study: Study) -> dict[int, tuple[int, int]]:
     """(gold items and attention checks answered, failed) for each rater."""
     outcomes = CheckOutcome.objects.filter(assignment__rater__study=study, purpose__in=[GOLD, CONTROL]).order_by()
     counted = outcomes.values_list("assignment__rater").annotate(
@@ -311,13 +353,19 @@ def rater_rows(study: Study, tally: Tally | None = None) -> list[RaterRow]:
     raters = Rater.objects.filter(Q(study=study) | Q(study=None, workspace=study.workspace_id, pk__in=list(tally.work)))
     states = {value: str(label) for value, label in Standing.State.choices}
     rows = [
-        _rater_row(rater, tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0)), states)
+        _rater_row(rater, tally, states)
         for rater in raters.exclude(kind=Rater.Kind.KEY).select_related("cohort", "standing")
     ]
     return sorted(rows, key=lambda row: (-row.answered, row.name))
 
 
-def _rater_row(rater: Rater, work: dict[str, Any], checks: tuple[int, int], states: dict[str, str]) -> RaterRow:
+def rater_row(rater: Rater, tally: Tally) -> RaterRow:
+    """One rater's row of the dashboard, which the rater's own page shows too; no query if cohort and standing are read."""
+    return _rater_row(rater, tally, {value: str(label) for value, label in Standing.State.choices})
+
+
+def _rater_row(rater: Rater, tally: Tally, states: dict[str, str]) -> RaterRow:
+    work, checks = tally.work.get(rater.pk, {}), tally.checks.get(rater.pk, (0, 0))
     standing = getattr(rater, "standing", None)
     state = standing.state if standing else Standing.State.RATING
     seconds = work.get("seconds")
@@ -351,7 +399,7 @@ def cohort_rows(study: Study, raters: Iterable[RaterRow]) -> list[CohortRow]:
             rows[one.cohort] = CohortRow(one.cohort, _("Members of the workspace"))
         row = rows[one.cohort]
         row.raters += 1
-        row.stopped += one.state in (Standing.State.PAUSED, Standing.State.FAILED)
+        row.stopped += one.is_stopped
         for name in ("answered", "skipped", "checks", "failed"):
             setattr(row, name, getattr(row, name) + getattr(one, name))
     return list(rows.values())

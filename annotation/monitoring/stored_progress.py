@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connections, transaction
 from django.utils import timezone
 
-from annotation.counters.counts import counts_of
+from annotation.counters.counts import StudyCounts, counts_of
 from annotation.models import Assignment, DeskTally, Study
 from annotation.monitoring.disagreements import widest_spreads
 from core.clock import Clock
@@ -38,9 +38,9 @@ class StoredSpreads:
     counting: bool = False
 
 
-def is_large(study: Study) -> bool:
-    """Whether the study is large. Reads only as many rows as needed, none where the database counts them."""
-    if (counts := counts_of(study)) is not None:
+def is_large(study: Study, counts: StudyCounts | None = None) -> bool:
+    """Whether the study is large. Reads only as many rows as needed, none where the database counts them (`counts`)."""
+    if counts is not None or (counts := counts_of(study)) is not None:
         return counts.answers > LARGE
     return len(Assignment.objects.filter(rater__study=study).values_list("pk")[: LARGE + 1]) > LARGE
 

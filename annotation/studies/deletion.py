@@ -33,6 +33,13 @@ def what_goes(row: Study | Workspace) -> Removal:
     return Removal().add(type(row), [row.pk])
 
 
+def why_not_now(row: Study | Workspace) -> str:
+    """What must be done before anything is counted: an open study is paused or closed first; '' where nothing."""
+    if isinstance(row, Study) and row.status == Study.Status.OPEN:
+        return _("The study is open. Pause or close it first.")
+    return ""
+
+
 def why_it_stays(row: Study | Workspace, removal: Removal) -> str:
     """What must be done before the row can be deleted, in one sentence; '' where nothing."""
     for model, ids in removal.ids.items():
@@ -40,8 +47,8 @@ def why_it_stays(row: Study | Workspace, removal: Removal) -> str:
             return _("Runs are in progress. Pause or cancel them first.")
     if not isinstance(row, Study):
         return ""
-    if row.status == Study.Status.OPEN:
-        return _("The study is open. Pause or close it first.")
+    if now := why_not_now(row):
+        return now
     others = Study.objects.filter(tasks__in=Task.objects.filter(pk__in=_foreign(row, removal))).distinct()
     used = {*others, *Study.objects.filter(pk__in=removal.ids[Study] - {row.pk})}
     if used:

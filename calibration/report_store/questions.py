@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +60,15 @@ def question_of(study: Study, kind: str, settings: Mapping[str, Any]) -> Questio
     return Question(study, kind, {**settings, **_asked(study), "state": state.values}, state.answers)
 
 
+def are_current(study: Study, asked: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+    """Whether the report of every kind and settings is there for the study in its present state; three queries."""
+    state = state_of(study)
+    more = {**_asked(study), "state": state.values}
+    wanted = {(kind, hash_of({**settings, **more})) for kind, settings in asked}
+    rows = Report.objects.filter(study=study, settings_hash__in=[hashed for _kind, hashed in wanted])
+    return wanted <= set(rows.values_list("kind", "settings_hash"))
+
+
 def latest_of(study: Study, kind: str, asked_hash: str) -> Report | None:
     return Report.objects.filter(study=study, kind=kind, asked_hash=asked_hash).order_by("-pk").first()
 
@@ -72,8 +83,31 @@ def _asked(study: Study) -> dict[str, Any]:
     return {"study": study.slug, "shape": SHAPE, **_choices_of(study), **shown_setting()}
 
 
-def _choices_of(study: Study) -> dict[str, dict[str, Any]]:
+_read: ContextVar[dict[int, list[int]] | None] = ContextVar("exclusions_read", default=None)
+
+
+@contextmanager
+def exclusions_read_once() -> Iterator[None]:
+    """Within this block, which computes no report, a study's exclusions are read once, however many reports are read."""
+    before = _read.set({})
+    try:
+        yield
+    finally:
+        _read.reset(before)
+
+
+def _standing(study: Study) -> list[int]:
+    known = _read.get()
+    if known is not None and study.pk in known:
+        return known[study.pk]
     standing = list(study.exclusions.standing().order_by("pk").values_list("pk", flat=True))
+    if known is not None:
+        known[study.pk] = standing
+    return standing
+
+
+def _choices_of(study: Study) -> dict[str, dict[str, Any]]:
+    standing = _standing(study)
     chosen = {"excluded": standing, "adjudicated": Policies.of(study).adjudicated_labels}
     return {CHOICES: chosen} if any(chosen.values()) else {}
 

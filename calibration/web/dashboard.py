@@ -7,7 +7,7 @@ more often than `calibration.report_store.refreshes` allows.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,24 +19,25 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
+from annotation.counters.counts import counts_of
 from annotation.models import Study
-from annotation.monitoring.checks import fails_checks
-from annotation.monitoring.progress import category_rows, tally_of, totals
+from annotation.monitoring.progress import Tally, category_rows, rater_rows, tally_of, totals
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
+from calibration.report_store.questions import are_current, exclusions_read_once
 from calibration.report_store.refreshes import refresh
 from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
-from calibration.reports.progress.pace import PACE
-from calibration.reports.rater_behaviour import Habits
+from calibration.reports.progress.pace import PACE, PaceReport
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import ReportKind, Settings, report_of
+from calibration.reports.registry import report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
 from calibration.web.blocks import Block, ResultPage
-from calibration.web.desk.dots import agreement_block, dots_block, rater_pages
+from calibration.web.desk.behaviour import Named, behaviours, named_raters
+from calibration.web.desk.dots import agreement_block, dots_block
 from calibration.web.desk.pace import pace_block
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
@@ -44,10 +45,7 @@ from calibration.web.messages.statistics import by_items
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening
 
-MOST_NAMED = 5
-FLAT_FROM, FIRST_SIDE_P, FAST_FROM, FEWEST_NAMED = 0.5, 0.01, 0.2, 10
-"""Thresholds for naming a rater: the same answer to every item in half of the tasks, a preferred side with p < 0.01, or a
-fifth of at least 10 tasks done too fast; for failed quality checks see annotation/monitoring/checks.py."""
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Named:
-    """A rater who needs attention, with the reason; `public_id` is '' where several raters have this name."""
+class RatersKnown:
+    """The newest stored report on raters, None before the first, when it was computed, and whether answers came since."""
 
-    rater: str
-    why: str
-    public_id: str
+    report: RatersReport | None
+    since: datetime | None
+    outdated: bool
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,14 @@ class DeskFigures:
     outdated: bool
 
 
+SHOWN_REPORTS = ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {}))
+
+
 def refresh_small(study: Study) -> None:
-    """Compute the reports that are quick to compute."""
-    scores = scores_of(study)
-    if is_large(study) or not scores:
+    """Compute the reports that are quick to compute, unless they are there."""
+    counts = counts_of(study)
+    scores = scores_of(study) if counts is None else counts.scores
+    if not scores or is_large(study, counts) or are_current(study, SHOWN_REPORTS):
         return
     if scores <= SLOW_SCORES:
         agreement_report(study)
@@ -94,91 +96,87 @@ def refresh_small(study: Study) -> None:
         report_of(study, RATERS, rater_settings())
 
 
-def desk_figures_of(study: Study) -> DeskFigures:
+def raters_known(study: Study, tally: Tally) -> RatersKnown:
+    """Read the report on raters for the pages that show one of them; it is never computed here."""
+    row = latest_report(study, RATERS.name, rater_settings())
+    report = read_back(RATERS.shape, row.result) if row is not None else None
+    last = _last_answer(tally)
+    outdated = last is not None and (row is None or last > row.created_at)
+    known = report if isinstance(report, RatersReport) else None
+    return RatersKnown(known, row.created_at if row is not None else None, outdated)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The newest stored reports of the dashboard, None where there is none, and when they were computed."""
+
+    agreement: AgreementReport | None
+    agreed_at: datetime | None
+    raters: RatersKnown
+    pace: PaceReport | None
+
+
+def stored_of(study: Study, tally: Tally) -> Stored:
+    """Read the reports, once for the figures in words and those that are drawn."""
+    row = latest_report(study, AGREEMENT.name, agreement_settings())
+    agreement = read_back(AGREEMENT.shape, row.result) if row is not None else None
+    pace = latest_report(study, PACE.name, {})
+    return Stored(
+        agreement if isinstance(agreement, AgreementReport) else None,
+        row.created_at if row is not None else None,
+        raters_known(study, tally),
+        read_back(PACE.shape, pace.result) if pace is not None else None,
+    )
+
+
+def desk_figures_of(study: Study, tally: Tally | None = None, stored: Stored | None = None) -> DeskFigures:
     """Read the stored figures, in a few queries of which none reads scores."""
-    agreement = latest_report(study, AGREEMENT.name, agreement_settings())
-    raters = latest_report(study, RATERS.name, rater_settings())
+    tally = tally or tally_of(study)
+    stored = stored or stored_of(study, tally)
+    raters, agreed = stored.raters, stored.agreement
     figures: list[Figure] = []
-    agreed = read_back(AGREEMENT.shape, agreement.result) if agreement is not None else None
-    if isinstance(agreed, AgreementReport):
+    if agreed is not None:
         figures.append(Figure(_("Agreement"), agreement_opening(agreed, items=by_items(study))))
-    report = read_back(RATERS.shape, raters.result) if raters is not None else None
-    if isinstance(report, RatersReport):
+    report = raters.report
+    if report is not None:
         for part, name in ((report.accuracy, _("Accuracy")), (report.consistency, _("Consistency"))):
             if not isinstance(part, Missing):
                 figures.append(Figure(name, estimate_words(part.overall)))
-    stored = [one.created_at for one in (agreement, raters) if one is not None]
-    since = min(stored) if stored else None
-    last = _last_answer(study)
-    complete = None not in (agreement, raters, latest_report(study, PACE.name, {}))
+    since = min((at for at in (stored.agreed_at, raters.since) if at is not None), default=None)
+    last = _last_answer(tally)
+    complete = None not in (stored.agreed_at, raters.since, stored.pace)
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
-    pages = rater_pages(study) if isinstance(report, RatersReport) else {}
-    named = [
-        Named(rater, why, pages.get(rater, ""))
-        for rater, why in (_named(report.habits) if isinstance(report, RatersReport) else [])
-    ]
+    excluded = set(study.exclusions.standing().values_list("rater__public_id", flat=True))
+    known = behaviours(report) if report is not None else {}
+    named = named_raters(study, known, rater_rows(study, tally), excluded, MOST_NAMED)
     return DeskFigures(figures, fit_opening(fit) if fit else "", named, since, outdated)
 
 
-def _last_answer(study: Study) -> datetime | None:
+def _last_answer(tally: Tally) -> datetime | None:
     """When the study was last answered."""
-    times = [row["last"] for row in tally_of(study).work.values() if row["last"]]
-    return max(times, default=None)
-
-
-def _named(habits: Habits) -> list[tuple[str, str]]:
-    """List the raters whose behaviour needs a lead's attention, with the reason."""
-    rows: list[tuple[str, str]] = []
-    if not isinstance(habits.same_answers, Missing):
-        for answers in habits.same_answers.raters:
-            if answers.tasks >= FEWEST_NAMED and answers.flat_tasks >= FLAT_FROM * answers.tasks:
-                share = {"n": answers.flat_tasks, "m": answers.tasks}
-                words = _("gives every item the same answer in %(n)d of %(m)d tasks") % share
-                rows.append((answers.rater, words))
-    if not isinstance(habits.sides, Missing):
-        for sides in habits.sides.raters:
-            if sides.n >= FEWEST_NAMED and sides.p < FIRST_SIDE_P:
-                percent = {"share": round(100 * sides.value)}
-                rows.append((sides.rater, _("prefers the side shown first in %(share)d %% of pairs") % percent))
-    if not isinstance(habits.pace, Missing):
-        for pace in habits.pace.raters:
-            if pace.n >= FEWEST_NAMED and pace.fast >= FAST_FROM:
-                words = _("completes %(share)d %% of tasks in less than a quarter of the usual time")
-                rows.append((pace.rater, words % {"share": round(100 * pace.fast)}))
-    if not isinstance(habits.controls, Missing):
-        for checks in habits.controls.raters:
-            if fails_checks(checks.hits, checks.n):
-                percent = {"share": round(100 * checks.value)}
-                rows.append((checks.rater, _("fails %(share)d %% of quality checks") % percent))
-    return rows[: MOST_NAMED * 2]
+    return max((row["last"] for row in tally.work.values() if row["last"]), default=None)
 
 
 def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless it does or they rest."""
-    for kind, settings in ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {})):
+    for kind, settings in SHOWN_REPORTS:
         refresh(study, kind, settings, BUILD, kind, settings)
 
 
-def desk_blocks(study: Study) -> list[Block]:
+def desk_blocks(study: Study, tally: Tally | None = None, stored: Stored | None = None) -> list[Block]:
     """Draw the dashboard's figures from stored reports; the numbers in all are those that the dashboard counts."""
+    tally = tally or tally_of(study)
+    stored = stored or stored_of(study, tally)
     blocks: list[Block | None] = []
-    pace = latest_report(study, PACE.name, {})
-    if pace is not None:
-        total = totals(category_rows(study, tally_of(study)))
-        blocks.append(pace_block(study, read_back(PACE.shape, pace.result), total, timezone.now()))
-    raters = _stored(study, RATERS, rater_settings())
-    if isinstance(raters, RatersReport):
-        blocks.append(dots_block(study, raters))
-    agreement = _stored(study, AGREEMENT, agreement_settings())
-    if isinstance(agreement, AgreementReport):
-        blocks.append(agreement_block(agreement, items=by_items(study)))
+    if stored.pace is not None:
+        total = totals(category_rows(study, tally))
+        blocks.append(pace_block(study, stored.pace, total, timezone.now()))
+    if stored.raters.report is not None:
+        blocks.append(dots_block(study, stored.raters.report))
+    if stored.agreement is not None:
+        blocks.append(agreement_block(stored.agreement, items=by_items(study)))
     return [block for block in blocks if block is not None]
-
-
-def _stored(study: Study, kind: ReportKind[Any], settings: Settings) -> Any:
-    row = latest_report(study, kind.name, settings)
-    return None if row is None else read_back(kind.shape, row.result)
 
 
 @require_safe
@@ -191,10 +189,13 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     """
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
-    found = desk_figures_of(study)
+    tally = tally_of(study)
+    with exclusions_read_once():
+        stored = stored_of(study, tally)
+        found = desk_figures_of(study, tally, stored)
+        blocks = desk_blocks(study, tally, stored)
     if found.outdated:
         ask_again(study)
-    blocks = desk_blocks(study)
     if "file" in request.GET:
         return file_of(ResultPage(study.name, "", blocks, []), request.GET["file"], study.slug)
     context = {

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
+from annotation.counters.work import instructions_of
 from annotation.models import Exclusion, Study, are_excluded_shown, excluded_shown
 from annotation.policies.policies import Policies
 from annotation.studies.access import study_read_by
@@ -143,7 +144,9 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
         "repeat_agreement": 0.8,
     }
     tasks = study.tasks.filter(gold__isnull=True)
-    instructions = tasks.values("response_a__instruction").distinct().count()
+    instructions = instructions_of(study)
+    if instructions is None:
+        instructions = tasks.values("response_a__instruction").distinct().count()
     models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
     if questions.pairs and instructions:
         models = models_for(round(tasks.count() / instructions))

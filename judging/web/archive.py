@@ -16,11 +16,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Score, Study
+from annotation.models import Study
 from annotation.monitoring.exclusion import excluded_in
+from annotation.monitoring.progress import tally_of
 from annotation.privacy.reads import note_reading
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
+from calibration.report_store.state import scores_of
 from calibration.reports.cache import current_reports
 from judging.archive.answer_table import CSV, JSONL, PARQUET, answer_count
 from judging.archive.export import export_study
@@ -47,15 +49,14 @@ class FileForm(forms.Form):
 def export(request: HttpRequest, slug: str) -> HttpResponse:
     """What the export holds."""
     study = study_read_by(cast(User, request.user), slug)
-    scores = Score.objects.filter(assignment__task__study=study).count()
     context: dict[str, object] = {
         **_files(study),
         "answers": answer_count(study),
         "formats": FORMATS,
         "provenance": provenance_of(study),
-        "scores": scores,
+        "scores": scores_of(study),
         "left_out": excluded_in(task__study=study),
-        "raters": study.tasks.values("assignments__rater").exclude(assignments__rater=None).distinct().count(),
+        "raters": len(tally_of(study).work),
         "tasks": study.tasks.count(),
         "fits": study.fits.count(),
         "reports": [_report_name(one.kind) for one in current_reports(study)],
@@ -68,7 +69,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
 def export_file(request: HttpRequest, slug: str) -> FileResponse:
     """The zip itself; 404 for a study so large that only a worker makes it."""
     study = study_read_by(cast(User, request.user), slug)
-    if Score.objects.filter(assignment__task__study=study).count() > LARGEST:
+    if scores_of(study) > LARGEST:
         raise Http404(gettext("This study is large. Create its archive on the page Export."))
     note_reading(study, cast(User, request.user), clock=timezone.now, verb="export_study")
     # Closed by the response when it has been sent.

@@ -1,9 +1,12 @@
 """How a pair of two long texts comes up in Chromium: elements, time until usable, time to the next task.
 
-Serves a study of pairs of ARGS words each (10,000) from a database of its own and ends with one line of JSON:
-{"dom_nodes", "interactive_ms", "next_ms"}; the times are medians of RUNS.
+Serves a study of pairs of so many words each (10,000) from a database of its own, then looks at every page of a large
+study as its lead (lead_pages.py, in PostgreSQL where DATABASE_URL names it), and ends with one line of JSON:
+{"dom_nodes", "interactive_ms", "next_ms", "lead_pages_p95_ms", "lead_pages_queries_max"}; the first three times are
+medians of RUNS.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -122,8 +125,21 @@ def measure(address: str) -> dict[str, float]:
     }
 
 
+def lead_pages(tasks: int) -> dict[str, object]:
+    """What lead_pages.py measures, in a process of its own."""
+    command = [sys.executable, str(ROOT / "tests" / "benchmarks" / "lead_pages.py"), "--tasks", str(tasks)]
+    found = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    result = json.loads(found.stdout.splitlines()[-1])
+    return {name: result[name] for name in ("lead_pages_p95_ms", "lead_pages_queries_max", "tasks", "database")}
+
+
 def main() -> None:
-    words = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("words", type=int, nargs="?", default=10_000)
+    parser.add_argument("--tasks", type=int, default=100_000, help="Size of the lead's study; 0 leaves its pages out.")
+    options = parser.parse_args()
+    pages = lead_pages(options.tasks) if options.tasks else {}
+    words = options.words
     sys.path.insert(0, str(ROOT))
     # Installed packages bring a "tests" of their own, which would come before a folder without __init__.py.
     sys.modules["tests"] = own = types.ModuleType("tests")
@@ -134,7 +150,7 @@ def main() -> None:
         make_pairs(words)
         with serving() as address:
             result = measure(address)
-    print(json.dumps(result))
+    print(json.dumps(result | pages))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ NOT_PAGES = {
         "annotation:live_raters",
         "calibration:desk_figures",
         "calibration:plan_fragment",
+        "calibration:rater_figures",
         "calibration:summary",
         "judging:made_files",
         "judging:demonstration_state",

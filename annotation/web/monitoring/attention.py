@@ -5,7 +5,7 @@ from typing import cast
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -19,6 +19,7 @@ from annotation.monitoring import skipped_tasks
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.life_cycle import log_event
 from annotation.studies.provenance import provenance_of
+from annotation.web.monitoring.returning import back_to_dashboard_or
 from annotation.web.rating.forms import SKIP_REASONS
 
 FLAGS_A_PAGE = 50
@@ -64,4 +65,4 @@ def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
             flag.resolved_at = timezone.now()
             flag.save(update_fields=["resolved_at"])
             log_event(flag.task.study, user, "resolve_flag", about=flag.task, after={"note": flag.text[:200]})
-    return redirect("annotation:attention", study)
+    return back_to_dashboard_or(request, study, "annotation:attention")

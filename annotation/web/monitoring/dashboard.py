@@ -1,10 +1,8 @@
 """The list of studies and the study dashboard, whose parts reload while the page is open."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -12,9 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by
-from annotation.assignment.rater_status import APPEAL
-from annotation.masking.scan import SELF_NAMING, is_decided
-from annotation.models import Flag, Rater, Standing, Study
+from annotation.models import Rater, Study
 from annotation.monitoring.progress import (
     PEOPLE,
     CategoryRow,
@@ -28,55 +24,12 @@ from annotation.monitoring.progress import (
     tally_of,
     totals,
 )
-from annotation.monitoring.skipped_tasks import skipped_by_all
-from annotation.recruitment.participants import waiting_requests
+from annotation.monitoring.waiting import attention_of
 from annotation.studies.access import studies_listed, studies_read_by, study_read_by
 from annotation.studies.provenance import provenance_of
 
 RATERS_A_PAGE = 50
-NOTES_SHOWN = 5
 __all__ = ["category_rows", "rater_rows", "study_rows"]
-
-
-@dataclass(frozen=True)
-class Attention:
-    """What needs the lead's attention."""
-
-    notes: list[Flag]
-    notes_open: int
-    appeals: int
-    stopped: int
-    skipped: int
-    naming: int = 0
-    browsers: int = 0
-
-    def __bool__(self) -> bool:
-        waiting = (self.notes_open, self.appeals, self.stopped, self.skipped, self.naming, self.browsers)
-        return any(waiting)
-
-
-def attention_of(study: Study, *, can_lead: bool) -> Attention:
-    """Count notes, appeals, stopped raters, skipped tasks, self-revealing responses and, for leads, browser requests.
-
-    At most seven queries.
-    """
-    counted = Flag.objects.filter(task__study=study, resolved_at=None).order_by()
-    kinds = dict(counted.values_list("kind").annotate(Count("pk")))
-    appeals = kinds.pop(APPEAL, 0)
-    naming = kinds.pop(SELF_NAMING, 0)
-    notes = Flag.objects.filter(task__study=study, resolved_at=None).exclude(kind__in=[APPEAL, SELF_NAMING])
-    stopped = Standing.objects.filter(
-        rater__study=study, state__in=[Standing.State.PAUSED, Standing.State.FAILED]
-    ).count()
-    return Attention(
-        notes=list(notes.select_related("task", "rater")[:NOTES_SHOWN]) if kinds else [],
-        notes_open=sum(kinds.values()),
-        appeals=appeals,
-        stopped=stopped,
-        skipped=len(skipped_by_all(study)),
-        naming=0 if is_decided(study) else naming,
-        browsers=len(waiting_requests(study)) if can_lead else 0,
-    )
 
 
 def _progress(study: Study, found: Tally, raters: list[RaterRow]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from annotation.assignment.rater_notes import LONGEST_NOTE, confirm_note, write_
 from annotation.models import Assignment, Rater
 from annotation.recruitment.participation import rater_known, rater_page, study_to_rate
 from annotation.studies.access import study_led_by
+from annotation.web.monitoring.returning import back_to_dashboard_or
 from core.text import storable
 
 
@@ -31,7 +32,7 @@ def message_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpRespons
     else:
         write_note(rater, text, by=user, clock=timezone.now)
         messages.success(request, _("The rater sees the message on the next page, until they confirm it."))
-    return redirect("annotation:rater", study, rater.public_id)
+    return back_to_dashboard_or(request, study, "annotation:rater", rater.public_id)
 
 
 @rater_page

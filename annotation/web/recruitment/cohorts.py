@@ -56,6 +56,7 @@ from annotation.recruitment.qr_codes import qr_code
 from annotation.recruitment.signed_links import NoKeys, prolific_keys
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
+from annotation.web.monitoring.returning import back_to_dashboard_or
 from annotation.web.rating.forms import (
     SKIP_REASONS,
     AccountsForm,
@@ -389,7 +390,7 @@ def change_rater(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse
             )
         case _:
             raise Http404
-    return redirect("annotation:cohorts", study)
+    return back_to_dashboard_or(request, study, "annotation:cohorts")
 
 
 @results_page
@@ -400,4 +401,4 @@ def set_aside(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     task = get_object_or_404(Task.objects.select_related("study"), study=study, public_id=task_id)
     skipped_tasks.set_aside(task, by=cast(User, request.user))
     messages.success(request, _("The task has been removed from the study. Its skips are kept."))
-    return redirect("annotation:cohorts", study)
+    return back_to_dashboard_or(request, study, "annotation:cohorts")

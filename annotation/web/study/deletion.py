@@ -13,7 +13,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import Study
 from annotation.studies.access import study_led_by
-from annotation.studies.deletion import NotDeleted, delete, owned_or_404, what_goes, why_it_stays
+from annotation.studies.deletion import NotDeleted, delete, owned_or_404, what_goes, why_it_stays, why_not_now
 from annotation.studies.nouns import in_words
 from core.web.access import visible_or_404
 
@@ -51,8 +51,12 @@ def _page(request: HttpRequest, row: Study | Workspace) -> HttpResponse:
             else:
                 messages.success(request, _("%(name)s has been deleted.") % {"name": row.slug})
                 return redirect("annotation:studies" if isinstance(row, Study) else "home")
-    removal = what_goes(row)
-    counts = in_words(removal.counts())
-    stays = "" if error else why_it_stays(row, removal)
+    if stays := why_not_now(row):
+        counts = []  # of what cannot be deleted now, nothing is counted
+        stays = "" if error else stays
+    else:
+        removal = what_goes(row)
+        counts = in_words(removal.counts())
+        stays = "" if error else why_it_stays(row, removal)
     context = {"row": row, "counts": counts, "error": error or stays, "possible": not stays}
     return render(request, "annotation/delete.html", {**context, "is_study": isinstance(row, Study)}, status=status)

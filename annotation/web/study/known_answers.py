@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy
@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.assignment.attention_checks import NotMarkable, check_tasks, mark_gold
 from annotation.assignment.new_slots import make_seats
-from annotation.models import Assignment, CheckOutcome, Criterion, Study, Task
+from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Seat, Study, Task
 from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.policies.quality_checks import BEFORE_RATING, QUALIFICATION, TRAINING
 from annotation.rubrics.scales import number_text
@@ -118,6 +118,16 @@ def marked_tasks(study: Study) -> QuerySet[Task]:
         )
         .order_by("gold__purpose", "position", "pk")
     )
+
+
+def _open_to_mark(study: Study) -> QuerySet[Task]:
+    """Ordinary tasks that no rater has been given. Once there are slots, they are among the tasks with a free one."""
+    given = Assignment.objects.filter(task=OuterRef("pk"), rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT])
+    tasks = study.tasks.filter(~Exists(given), gold__isnull=True)
+    if study.seats.exists():
+        free = Seat.objects.filter(study=study, state=Seat.State.FREE)
+        tasks = tasks.filter(pk__in=free.order_by().values("task"))
+    return tasks
 
 
 def _purpose_names() -> dict[str, str]:

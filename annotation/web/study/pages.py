@@ -5,7 +5,7 @@ from typing import cast
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -139,8 +139,9 @@ def events_of(study: Study) -> QuerySet[Event]:
         .filter(
             Q(object_type="study", object_id=study.public_id)
             | Q(object_type="cohort", object_id__in=cohorts)
-            | Q(object_type="rater", object_id__in=Rater.objects.filter(study=study).values("public_id"))
-            | Q(object_type="task", object_id__in=Task.objects.filter(study=study).values("public_id"))
+            # One look-up an event: a study has far more tasks than events about them.
+            | Q(Exists(Rater.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="rater")
+            | Q(Exists(Task.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="task")
         )
         .select_related("actor")
         .order_by("-at", "-id")

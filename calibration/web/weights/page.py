@@ -442,7 +442,7 @@ def _method(fit: Fit) -> list[str]:
 
 def category_names_of(fit: Fit) -> dict[str, str]:
     """Map keys of categories and families to names in the reader's language; where two share a name, to the key."""
-    rows = list(fit.categories.select_related("category__parent"))
+    rows = list(fit.categories.select_related("category__parent").defer("diagnostics"))
     named = {one.key: category_name(one) for one in rows}
     shown = {key: name if list(named.values()).count(name) == 1 else key for key, name in named.items()}
     parents = [one.category.parent for one in rows if one.category and one.category.parent]

@@ -21,7 +21,7 @@ from annotation.counters.work import work_of
 from annotation.importing.undo import undo_import
 from annotation.models import Assignment, CheckOutcome, Exclusion, Rater, RaterCounter, Seat, Study, Task, WorkChange
 from annotation.monitoring.exclusion import exclude, lift
-from annotation.monitoring.progress import counted_tally, tally_of
+from annotation.monitoring.progress import StudyRow, _counted_rows, counted_tally, study_rows, tally_of
 from annotation.privacy.erasure import erase_rater
 from annotation.studies.deletion import delete
 from annotation.studies.life_cycle import release_rater
@@ -89,6 +89,8 @@ def agree(study):
         mean = sum(row["times"]) / len(row["times"]) if row["times"] else None
         assert tally.work[pk]["seconds"] == (mean if mean is None else pytest.approx(mean))
     assert tally.checks == {pk: (checks[pk, "given"], checks[pk, "failed"]) for pk, what in checks if what == "given"}
+    rows, counted = study_rows([study]), _counted_rows({study.pk: StudyRow(study)})
+    assert [vars(row) for row in rows] == [vars(row) for row in counted]
     return tally
 
 

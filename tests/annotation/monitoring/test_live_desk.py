@@ -17,7 +17,9 @@ from annotation.monitoring.progress import category_rows, cohort_rows, rater_row
 from annotation.monitoring.stored_progress import keep_spreads, stored_spreads
 from annotation.policies.policies import CONTROL
 from annotation.tasks import count_desk
-from annotation.web.monitoring.rater import habits_of
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
+from calibration.web.desk.behaviour import behaviours
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, remove
 from tests.markup import markup
 
@@ -250,10 +252,10 @@ def test_flat_and_fast_answers_are_seen():
     for number, task in enumerate(study.tasks.all()):
         values = dict.fromkeys(VALUES, 0.5) | {"overall": 5} if number == 0 else VALUES
         make_answer(task, ann, values, active_seconds=1.0 if number == 3 else 70.0)
-    habits = habits_of(ann, study)
-    assert habits.flat == (1, 4)
-    assert habits.fast == (1, 4)
-    assert habits.pace == pytest.approx(1000)
+    found = behaviours(report_of(study, RATERS, rater_settings()))[ann.name]
+    assert (found.same.flat_tasks, found.same.tasks) == (1, 4)
+    assert (found.fast, found.pace.n) == (1, 4)
+    assert found.pace.median == pytest.approx(1000)
 
 
 def test_open_tasks_are_taken_back(as_lead, study):

@@ -14,11 +14,13 @@ from annotation.policies.policies import BadPolicy
 from annotation.policies.quality_checks import pace_rule
 from annotation.recruitment.participation import rater_in
 from annotation.rules.reading_time import bounded
-from annotation.web.monitoring.rater import habits_of
 from calibration.data.circumstances import circumstances
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
 from calibration.reports.rater_behaviour import habits_part
+from calibration.reports.raters import RATERS, rater_settings
+from calibration.reports.registry import report_of
+from calibration.web.desk.behaviour import behaviours
 from generation.models import Response
 from tests.annotation.raters_at_work import NOON, answers_to, clock, give, make_pairs, make_study
 from tests.factories import make_rater, make_user
@@ -165,9 +167,8 @@ class TestPace:
         for rater in raters:
             for _task in range(17):
                 give(rater, study, 1, share=0.25 + 0.25 * (rater.pk % 3))
-        habits = habits_of(raters[0], study)
-        assert habits.fast == (0, 17)
-        assert habits.unread == (17, 17)
+        found = behaviours(report_of(study, RATERS, rater_settings()))[raters[0].name]
+        assert (found.fast, found.unread, found.pace.n) == (0, 17, 17)
         marks = Assignment.objects.values_list("conditions__too_fast", flat=True)
         assert set(marks) == {60 * WORDS}
         pace = _raters_report(study).pace
