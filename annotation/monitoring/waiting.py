@@ -4,6 +4,7 @@ What changes nobody's work is done by a button at once. Everything else leads to
 asks, from which the lead comes back to the dashboard.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -117,7 +118,7 @@ def _appeals(study: Study, appeals: QuerySet[Flag]) -> list[Waiting]:
     ]
 
 
-def _stopped(study: Study, newest: list[Standing]) -> list[Waiting]:
+def _stopped(study: Study, newest: Sequence[Standing]) -> list[Waiting]:
     """Stopped raters, the latest first. Where one still has tasks open, those are the matter: others can rate them."""
     raters = [one.rater_id for one in newest]
     waiting = Assignment.objects.filter(rater__in=raters, status=Assignment.Status.OPEN, seat__isnull=False)

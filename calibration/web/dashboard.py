@@ -7,7 +7,7 @@ more often than `calibration.report_store.refreshes` allows.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -80,7 +80,7 @@ class DeskFigures:
     outdated: bool
 
 
-SHOWN_REPORTS = ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {}))
+SHOWN_REPORTS: tuple[tuple[str, dict[str, Any]], ...] = ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {}))
 
 
 def refresh_small(study: Study) -> None:

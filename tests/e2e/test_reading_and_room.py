@@ -165,7 +165,8 @@ SHIFTS = """
 def test_the_browser_measures_no_shift_of_layout_from_task_to_task(open_page, kind, size):
     """Over loading, answering, drafts, quotations, Find, a missing answer, and the next task; on a phone, of the text.
 
-    The words of a status and the box of Find may change in their own place, and the reason of a verdict found wrong opens below it.
+    The words of a status and the box of Find may change in their own place, and the reason of a verdict found wrong opens
+    below it.
     """
     make_study(kind, tasks=3, one_key=True)
     page = open_page(size)

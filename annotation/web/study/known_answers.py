@@ -139,11 +139,6 @@ def _purpose_names() -> dict[str, str]:
     }
 
 
-def _open_to_mark(study: Study) -> QuerySet[Task]:
-    """Tasks without a known answer that no rater has been given."""
-    return study.tasks.filter(gold__isnull=True).exclude(assignments__rater__kind__in=["person", "slot"])
-
-
 def _after(task: Task) -> Q:
     """The tasks that come after this one in the order of the list."""
     return Q(position__gt=task.position) | Q(position=task.position, pk__gt=task.pk)
