@@ -9,6 +9,7 @@ from django.db.models import Count, Sum
 
 from annotation.models import Study
 from judging.models import Judge, JudgeRun, PlannedItem, Reply, Watch
+from judging.monitoring.readings import last_check
 
 KEPT_SECONDS = 300
 
@@ -44,12 +45,12 @@ def costs_in(study: Study, raters: Collection[int]) -> dict[int, JudgeCosts]:
 
 
 def drift_in(study: Study, raters: Collection[int]) -> dict[int, tuple[str, bool]]:
-    """Return the monitor of each judge of the study that has one, by pk of its rater, and whether its last round changed."""
+    """Return the monitor of each judge of the study that has one, by pk of its rater, and whether it has changed."""
     found = {}
     for watch in Watch.objects.filter(study=study, judge__rater__in=raters).select_related("judge"):
-        last = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
+        last, changed = last_check(watch)
         if last is not None:
-            found[watch.judge.rater_id] = (watch.public_id, bool(last.manifest["watch"]["flagged"]))
+            found[watch.judge.rater_id] = (watch.public_id, changed)
     return found
 
 
