@@ -269,7 +269,8 @@ def set_baseline(watch: Watch, run: JudgeRun, *, user: User | None = None) -> Dr
         if latest is None or latest.pk != run.pk:
             raise WatchRefused(
                 gettext(
-                    "A later round has finished since. Look at its check first; only the latest round can become the baseline."
+                    "A later round has finished since. Look at its check first; only the latest round can become the "
+                    "baseline."
                 )
             )
         check = latest.manifest.get("watch")

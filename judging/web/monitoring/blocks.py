@@ -146,12 +146,12 @@ def _opening(watch: Watch, results: Readings) -> str:
         return f"{sentence} {_latest(results.rounds[-1])} {_silent(results)}".strip()
     first = results.changed[0]
     what = _what_changed(first)
-    sentence = gettext("%(judge)s has changed since round %(round)d, compared with round %(baseline)d: %(what)s.") % {
-        "judge": judge,
-        "round": first.number,
-        "baseline": first.baseline,
-        "what": what,
-    }
+    params = {"judge": judge, "round": first.number, "baseline": first.baseline, "what": what}
+    if first.baseline == 1:
+        sentence = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % params
+    else:
+        words = gettext("Compared with round %(baseline)d, %(judge)s has changed since round %(round)d: %(what)s.")
+        sentence = words % params
     return f"{sentence} {_silent(results)}".strip()
 
 
