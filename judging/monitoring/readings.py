@@ -4,13 +4,13 @@ The baseline is the first round, or the round that a lead has made the new basel
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 
 import numpy as np
 
-from annotation.models import Rater, Score, Task, counting
+from annotation.models import Rater, Score, Study, Task, counting
 from calibration.statistics.errors import NoStatistic
 from judging.judges.questions import Questions
 from judging.methods.combining import How, Scale, derived
@@ -296,6 +296,16 @@ def last_check(watch: Watch) -> tuple[JudgeRun | None, bool]:
     run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
     flagged = bool(run and run.manifest["watch"]["flagged"])
     return run, flagged and not watch.baselines.filter(run=run).exists()
+
+
+def drift_in(study: Study, raters: Collection[int]) -> dict[int, tuple[str, bool]]:
+    """Return the monitor of each judge of the study that has one, by pk of its rater, and whether it has changed."""
+    found = {}
+    for watch in Watch.objects.filter(study=study, judge__rater__in=raters).select_related("judge"):
+        last, changed = last_check(watch)
+        if last is not None:
+            found[watch.judge.rater_id] = (watch.public_id, changed)
+    return found
 
 
 def unlooked() -> list[JudgeRun]:
