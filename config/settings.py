@@ -180,6 +180,7 @@ CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = SWEEPS
 CELERY_TASK_ROUTES = {
     "generation.work": {"queue": RUNS},
     "judging.work": {"queue": RUNS},
+    "judging.try_prompt": {"queue": RUNS},
     "annotation.load_table": {"queue": REPORTS},
     "annotation.scan_self_naming": {"queue": REPORTS},
     "calibration.build_report": {"queue": REPORTS},

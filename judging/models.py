@@ -8,9 +8,9 @@ from django.db.models import Sum
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from annotation.models import Assignment, Rater, Study, Task
+from annotation.models import Assignment, Rater, Rubric, Study, Task
 from core.db.public_ids import new_public_id
-from generation.models import LanguageModel
+from generation.models import LanguageModel, Response
 from generation.run_fields import AnyRun, AnyShare
 
 
@@ -67,6 +67,27 @@ class Watch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge} on {self.study}"
+
+
+class DriftBaseline(models.Model):
+    """The decision that later rounds of a monitor are compared with `run`, a finished round of it. Append-only.
+
+    The newest row counts for the rounds after its run; without any row, the first round is the baseline. `flagged` says
+    whether the check of that round had found a change.
+    """
+
+    watch = models.ForeignKey(Watch, models.CASCADE, related_name="baselines")
+    run = models.ForeignKey("JudgeRun", models.CASCADE, related_name="+")
+    flagged = models.BooleanField()
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["watch", "run"], name="one_drift_baseline_per_round")]
+
+    def __str__(self) -> str:
+        return f"{self.watch_id}: {self.run_id}"
 
 
 class JudgeRun(AnyRun):
@@ -211,3 +232,85 @@ class Reply(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item_id}#{self.attempt}"
+
+
+class PromptTrial(AnyRun):
+    """A version of a prompt, asked about one or a few real answers before any judge is made of it.
+
+    It is worked off like a run, within its budget and the workspace's limit for a month, but it has no judge and no
+    assignments: nothing of it is a rating. `source` and `number` say which answers were chosen in the editor. Trials
+    that are older than KEPT in judging/trials/records.py are deleted.
+    """
+
+    language_model = models.ForeignKey(LanguageModel, models.CASCADE, related_name="prompt_trials")
+    method = models.CharField(max_length=50)
+    prompt = models.TextField()
+    prompt_hash = models.CharField(max_length=64)
+    parameters = models.JSONField(default=dict)
+    source = models.CharField(max_length=60)
+    number = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        verbose_name = _("prompt trial")
+        ordering = ["-created_at"]
+
+    workspace_path = "language_model__workspace"
+
+    @property
+    def workspace_id(self) -> int:
+        return self.language_model.workspace_id
+
+    @classmethod
+    def spent_since(cls, workspace: int, since: datetime) -> Decimal:
+        paid = TrialItem.objects.filter(run__language_model__workspace=workspace, run__created_at__gte=since)
+        return paid.order_by().aggregate(n=Sum("cost"))["n"] or Decimal(0)
+
+
+class TrialItem(models.Model):
+    """One answer that a trial asks about, and what came back: the `text` of the last reply, whole, and all it cost.
+
+    `answers` are [{"key", "question", "value", "reason"}] of a verdict. The task is empty where a response of a benchmark
+    was asked about directly, and whatever was removed since is empty.
+    """
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        SCORED = "scored", _("Scored")
+        UNSCORED = "unscored", _("Unscored")
+
+    run = models.ForeignKey(PromptTrial, models.CASCADE, related_name="items")
+    position = models.PositiveIntegerField(default=0)
+    about = models.CharField(max_length=300)
+    task = models.ForeignKey(Task, models.SET_NULL, null=True, blank=True, related_name="+")
+    response = models.ForeignKey(Response, models.SET_NULL, null=True, blank=True, related_name="+")
+    rubric = models.ForeignKey(Rubric, models.SET_NULL, null=True, blank=True, related_name="+")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    reason = models.CharField(max_length=300, blank=True)
+    reason_json = models.JSONField(null=True, blank=True, editable=False)
+    answers = models.JSONField(default=list)
+    request_hash = models.CharField(max_length=64, blank=True)
+    text = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    calls = models.PositiveSmallIntegerField(default=0)
+    cost = models.DecimalField(max_digits=14, decimal_places=8, default=0)
+    seconds = models.FloatField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    leased_by = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["run", "position"]
+        constraints = [models.UniqueConstraint(fields=["run", "position"], name="one_trial_item_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}/{self.position}"
+
+
+class TrialShare(AnyShare):
+    """What the worker of a trial may still spend."""
+
+    run = models.ForeignKey(PromptTrial, models.CASCADE, related_name="shares")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "worker"], name="one_budget_share_per_trial_and_worker")]

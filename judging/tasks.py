@@ -17,7 +17,7 @@ from judging.comparison.judge_against_people import KIND, judges_in, stored_comp
 from judging.demonstration.background import make_demonstration
 from judging.importing.uploads import carry_out
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting
-from judging.models import JudgeRun, Watch
+from judging.models import JudgeRun, PromptTrial, Watch
 from judging.monitoring.monitors import WatchRefused, due, start_due
 from judging.monitoring.readings import look_at, unlooked
 from judging.published.computed_tables import TASK as PAPER_TABLE, build_table
@@ -26,6 +26,8 @@ from judging.report_kinds import report_kind
 from judging.runs.life_cycle import JUDGING
 from judging.runs.worker import work_on
 from judging.scores.points import NoVerdicts, WithoutWeight
+from judging.trials.queue import work_on_trial
+from judging.trials.records import TRIALS, remove_old as remove_old_trials
 
 
 @shared_task(name="judging.work")  # type: ignore[untyped-decorator]
@@ -36,14 +38,24 @@ def work(run_id: int) -> None:
         look_at(work_on(run))
 
 
+@shared_task(name="judging.try_prompt")  # type: ignore[untyped-decorator]
+def try_prompt(trial_id: int) -> None:
+    """Work on a trial of a prompt; does nothing if it is not running or another worker holds what is left."""
+    trial = PromptTrial.objects.filter(pk=trial_id).first()
+    if trial is not None:
+        work_on_trial(trial)
+
+
 @shared_task(name="judging.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Release what dead workers held, and send running runs on which nobody works to a worker.
 
-    Drift monitors that are due begin a round, and rounds that are over are evaluated. Old files of data are removed.
+    The same for trials of prompts. Drift monitors that are due begin a round, and rounds that are over are evaluated. Old
+    files of data and old trials are removed.
     """
     clock = timezone.now
     JUDGING.sweep(clock)
+    TRIALS.sweep(clock)
 
     def begin_round(watch: Watch) -> None:
         with suppress(WatchRefused):
@@ -53,6 +65,7 @@ def sweep() -> None:
     each_alone(due(clock), begin_round)
     each_alone(unlooked(), look_at)
     remove_old()
+    remove_old_trials(clock)
 
 
 @shared_task(name=MAKE_FILE)  # type: ignore[untyped-decorator]

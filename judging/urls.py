@@ -3,7 +3,7 @@ from django.urls import path
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
 from judging.web.comparison import depth_pages, pages as comparison_pages
-from judging.web.judges import pages as judge_pages
+from judging.web.judges import pages as judge_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
     model_pair,
@@ -21,6 +21,9 @@ urlpatterns = [
     path("library/load/", library.load_library, name="load_library"),
     path("library/judges/", judge_pages.judge_list, name="judge_list"),
     path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
+    path("library/judges/trials/<str:public_id>/", trial_pages.trial, name="trial"),
+    path("library/judges/trials/<str:public_id>/state/", trial_pages.trial_state, name="trial_state"),
+    path("library/judges/trials/<str:public_id>/stop/", trial_pages.stop_trial, name="stop_trial"),
     path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
     # /w/<workspace>/library/benchmarks/<slug>/
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
@@ -61,6 +64,7 @@ urlpatterns = [
     path("watches/", monitor_pages.watches, name="watches"),
     path("watches/new/", monitor_pages.new_watch, name="new_watch"),
     path("watches/<str:public_id>/", monitor_pages.watch, name="watch"),
+    path("watches/<str:public_id>/baseline/", monitor_pages.new_baseline, name="new_baseline"),
     path("watches/<str:public_id>/control/", monitor_pages.control_watch, name="control_watch"),
     # /leaderboards/
     path("leaderboards/", leaderboard_page.leaderboards, name="leaderboards"),

@@ -75,6 +75,7 @@ def _counted(label: str, name: str, n: int) -> str:
         "generation.Response": ngettext("%(n)s response", "%(n)s responses", n),
         "generation.GenerationItem": ngettext("%(n)s planned response of a run", "%(n)s planned responses of runs", n),
         "generation.LanguageModel": ngettext("%(n)s model", "%(n)s models", n),
+        "judging.PromptTrial": ngettext("%(n)s trial of a prompt", "%(n)s trials of prompts", n),
         "judging.Judge": ngettext("%(n)s judge", "%(n)s judges", n),
     }
     return words.get(label, f"%(n)s × {name}") % {"n": f"{n:,}"}

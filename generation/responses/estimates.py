@@ -32,6 +32,11 @@ class GenerationEstimate:
     unpriced: list[str]
     currency: str
 
+    @property
+    def priced(self) -> bool:
+        """Whether the price of every model that would be asked is known."""
+        return not self.unpriced
+
 
 def estimate_generation(request: GenerationRequest) -> GenerationEstimate:
     """Estimate the requested run. Writes nothing. Raises NothingToGenerate, NoEndpoint."""

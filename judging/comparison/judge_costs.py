@@ -1,4 +1,4 @@
-"""What a study's judges cost and how long they take, whether they drift, and whether they failed their canary texts."""
+"""What a study's judges cost and how long they take, and which of them were made here."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.db.models import Count, Sum
 
 from annotation.models import Study
-from judging.models import Judge, JudgeRun, PlannedItem, Reply, Watch
+from judging.models import Judge, JudgeRun, PlannedItem, Reply
 
 KEPT_SECONDS = 300
 
@@ -40,16 +40,6 @@ def costs_in(study: Study, raters: Collection[int]) -> dict[int, JudgeCosts]:
     for rater, run in newest.items():
         n, (paid, took) = numbers.get(rater, 0), sums.get(rater, (Decimal(0), 0.0))
         found[rater] = JudgeCosts(n, paid / n if n else None, took / n if n else None, run)
-    return found
-
-
-def drift_in(study: Study, raters: Collection[int]) -> dict[int, tuple[str, bool]]:
-    """Return the monitor of each judge of the study that has one, by pk of its rater, and whether its last round changed."""
-    found = {}
-    for watch in Watch.objects.filter(study=study, judge__rater__in=raters).select_related("judge"):
-        last = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
-        if last is not None:
-            found[watch.judge.rater_id] = (watch.public_id, bool(last.manifest["watch"]["flagged"]))
     return found
 
 

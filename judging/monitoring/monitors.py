@@ -16,7 +16,7 @@ from core.clock import Clock
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from judging.methods.registry import METHODS
-from judging.models import Judge, JudgeRun, PlannedItem, Watch
+from judging.models import DriftBaseline, Judge, JudgeRun, PlannedItem, Watch
 from judging.runs.life_cycle import start_run
 from judging.runs.planning.plan import BATCH
 from judging.runs.planning.requirements import MethodLacks, check_requirements
@@ -255,3 +255,30 @@ def log_flag(watch: Watch, run: JudgeRun, number: int) -> None:
     known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
     if not any((event.after or {}).get("run") == run.public_id for event in known):
         _log(watch, "flagged", None, {"run": run.public_id, "round": number})
+
+
+def set_baseline(watch: Watch, run: JudgeRun, *, user: User | None = None) -> DriftBaseline:
+    """Compare later rounds with this one, the latest evaluated round; earlier checks stay as they are.
+
+    Setting it again changes nothing. Raises WatchRefused if the round is not the latest, or its check found no change.
+    """
+    with transaction.atomic():
+        Watch.objects.select_for_update().get(pk=watch.pk)
+        finished = watch.rounds.filter(status=JudgeRun.Status.FINISHED)
+        latest = finished.order_by("-created_at", "-pk").first()
+        if latest is None or latest.pk != run.pk:
+            raise WatchRefused(
+                gettext(
+                    "A later round has finished since. Look at its check first; only the latest round can become the "
+                    "baseline."
+                )
+            )
+        check = latest.manifest.get("watch")
+        if not check or not check["flagged"]:
+            raise WatchRefused(gettext("The check of this round found no change, so the present baseline stays."))
+        made, new = DriftBaseline.objects.get_or_create(
+            watch=watch, run=latest, defaults={"flagged": True, "created_by": user}
+        )
+        if new:
+            _log(watch, "baseline changed", user, {"run": latest.public_id, "round": check["round"]})
+    return made

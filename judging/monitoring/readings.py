@@ -1,13 +1,16 @@
-"""The results of a monitor's rounds: each round's scores, and how it differs from the first."""
+"""The results of a monitor's rounds: each round's scores, and how it differs from its baseline.
+
+The baseline is the first round, or the round that a lead has made the new baseline for the rounds after it.
+"""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 
 import numpy as np
 
-from annotation.models import Rater, Score, Task, counting
+from annotation.models import Rater, Score, Study, Task, counting
 from calibration.statistics.errors import NoStatistic
 from judging.judges.questions import Questions
 from judging.methods.combining import How, Scale, derived
@@ -25,10 +28,11 @@ Answers = Mapping[tuple[int, str], tuple[float, str]]
 @dataclass(frozen=True)
 class Round:
     """`level` is the mean score, 0 to 1 of the scale; `alike` and `people` are the shares of answers that match the
-    first round and the majority of people.
+    baseline and the majority of people.
 
     `changes` are the tests of this check, None if there are too few data. `silent`: half or more of the tasks that the
-    first round answered got no usable answer, so that the tests say little or nothing.
+    baseline answered got no usable answer, so that the tests say little or nothing. `baseline` is the number of the round
+    that this one is compared with; the first round's is its own.
     """
 
     run: JudgeRun
@@ -39,6 +43,7 @@ class Round:
     changes: Mapping[TestName, Change]
     unscored: int
     silent: bool = False
+    baseline: int = 1
 
     @property
     def flagged(self) -> bool:
@@ -47,15 +52,27 @@ class Round:
 
 @dataclass(frozen=True)
 class Readings:
-    """Rounds in their order, the finished ones numbered from 1; `people` says whether people rated any of the tasks."""
+    """Rounds in their order, the finished ones numbered from 1; `people` says whether people rated any of the tasks.
+
+    `baseline` is the number of the round with which the next round will be compared.
+    """
 
     rounds: tuple[Round, ...]
     others: tuple[JudgeRun, ...]
     people: bool
+    baseline: int = 1
 
     @property
     def flagged(self) -> list[Round]:
         return [row for row in self.rounds if row.flagged]
+
+    @property
+    def changed(self) -> list[Round]:
+        """The rounds after the present baseline that differ from it."""
+        return [row for row in self.flagged if row.number > self.baseline]
+
+    def numbered(self, number: int) -> Round:
+        return self.rounds[number - 1]
 
 
 def readings(watch: Watch) -> Readings:
@@ -66,13 +83,19 @@ def readings(watch: Watch) -> Readings:
         task.pk: task for task in Task.objects.filter(pk__in=watch.tasks).prefetch_related("answer_rubric__criteria")
     }
     tasks_instruction = dict(Task.objects.filter(pk__in=watch.tasks).values_list("pk", "response_a__instruction_id"))
-    ends = _ends(watch, tasks)
+    ends = ends_of(watch, tasks)
     gold = majorities(watch)
-    answers = [_answers(run) for run in done]
+    answers = [answers_of_round(run) for run in done]
+    chosen = set(watch.baselines.values_list("run_id", flat=True))
     rounds: list[Round] = []
+    baseline = 1
     for number, (run, given) in enumerate(zip(done, answers, strict=True), 1):
-        rounds.append(_round(run, number, given, answers, gold, ends, tasks_instruction, len(watch.tasks)))
-    return Readings(tuple(rounds), tuple(run for run in runs if run.status != JudgeRun.Status.FINISHED), bool(gold))
+        since = answers[baseline - 1 :]
+        rounds.append(_round(run, number, given, since, gold, ends, tasks_instruction, len(watch.tasks), baseline))
+        if run.pk in chosen:
+            baseline = number
+    others = tuple(run for run in runs if run.status != JudgeRun.Status.FINISHED)
+    return Readings(tuple(rounds), others, bool(gold), baseline)
 
 
 def _round(
@@ -84,7 +107,9 @@ def _round(
     ends: Mapping[tuple[int, str], tuple[float, float]],
     instruction: Mapping[int, int],
     asked: int,
+    baseline: int,
 ) -> Round:
+    """Compare a round with its baseline, the first of `every`; checks are counted on over all baselines."""
     scores = _scores(given, ends)
     alike = _same(given, every[0]) if number > 1 else {}
     people = _same(given, gold)
@@ -93,7 +118,7 @@ def _round(
         pairs["score"] = _scores(every[0], ends), scores
         if gold:
             pairs["people"] = _same(every[0], gold), people
-        if number > 2:
+        if number > baseline + 1:
             pairs["steadiness"] = _same(every[1], every[0]), alike
     # Every check counts the same number of tests, so that their levels add up.
     tests = 3 if gold else 2
@@ -119,6 +144,7 @@ def _round(
         changes,
         asked - len(scores),
         silent=number > 1 and _half_lost(_scores(every[0], ends), scores),
+        baseline=baseline,
     )
 
 
@@ -135,7 +161,7 @@ def _level(values: Mapping[int, float], instruction: Mapping[int, int]) -> Signi
         return None
 
 
-def _answers(run: JudgeRun) -> Answers:
+def answers_of_round(run: JudgeRun) -> Answers:
     """Return the answers of a judge in a round; for a panel, its combined answers."""
     if is_panel(run):
         return _panel_answers(run)
@@ -167,7 +193,7 @@ def _panel_answers(run: JudgeRun) -> Answers:
     return answers
 
 
-def _ends(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:
+def ends_of(watch: Watch, tasks: Mapping[int, Task]) -> dict[tuple[int, str], tuple[float, float]]:
     role = METHODS[watch.judge.method].role
     return {
         (pk, criterion.key): criterion.ends
@@ -254,6 +280,7 @@ def look_at(run: JudgeRun) -> bool:
         return False
     stored = {
         "round": result.number,
+        "baseline": result.baseline,
         "flagged": result.flagged,
         "changes": {name: asdict(test) for name, test in result.changes.items()},
     }
@@ -262,6 +289,23 @@ def look_at(run: JudgeRun) -> bool:
     if result.flagged:
         log_flag(watch, run, result.number)
     return result.flagged
+
+
+def last_check(watch: Watch) -> tuple[JudgeRun | None, bool]:
+    """Return the latest evaluated round, and whether it differs from its baseline and is not the new one itself."""
+    run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
+    flagged = bool(run and run.manifest["watch"]["flagged"])
+    return run, flagged and not watch.baselines.filter(run=run).exists()
+
+
+def drift_in(study: Study, raters: Collection[int]) -> dict[int, tuple[str, bool]]:
+    """Return the monitor of each judge of the study that has one, by pk of its rater, and whether it has changed."""
+    found = {}
+    for watch in Watch.objects.filter(study=study, judge__rater__in=raters).select_related("judge"):
+        last, changed = last_check(watch)
+        if last is not None:
+            found[watch.judge.rater_id] = (watch.public_id, changed)
+    return found
 
 
 def unlooked() -> list[JudgeRun]:

@@ -30,7 +30,10 @@ from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instru
 from judging.archive.made_files import ask_for, files_of, make
 from judging.demonstration.making import BENCHMARK, PASSWORD, SLUG
 from judging.importing.uploads import Upload, uploads
-from judging.models import Judge, JudgeRun, Watch
+from judging.models import Judge, JudgeRun, PromptTrial, Watch
+from judging.trials.chosen_tasks import tasks_to_try
+from judging.trials.queue import work_on_trial
+from judging.trials.records import begin_trial, draft_judge
 from tests.annotation.authoring.checklists import written_checklist
 from tests.e2e.answers import LEFT
 from tests.factories import make_checklist_study, make_workspace
@@ -97,6 +100,7 @@ NOT_PAGES = {
         "judging:make_file",
         "judging:remove_file",
         "judging:review_run",
+        "judging:stop_trial",
     },
     PART: {
         "annotation:live_attention",
@@ -109,6 +113,7 @@ NOT_PAGES = {
         "calibration:summary",
         "judging:made_files",
         "judging:demonstration_state",
+        "judging:trial_state",
         "judging:upload_state",
     },
     FILE: {
@@ -201,7 +206,11 @@ PUBLIC = {
     "judging:upload": lambda: _an_upload(),
     "judging:upload_state": lambda: _an_upload(),
     "judging:upload_bad_rows": lambda: _an_upload(),
+    "judging:trial": lambda: _a_trial(),
+    "judging:trial_state": lambda: _a_trial(),
+    "judging:stop_trial": lambda: _a_trial(),
     "judging:watch": lambda: Watch.objects.get().public_id,
+    "judging:new_baseline": lambda: Watch.objects.get().public_id,
     "calibration:download_fit": lambda: Study.objects.get(slug=SLUG).fits.first().public_id,
     "library:checklist": lambda: Checklist.objects.get(stage="review").public_id,
 }
@@ -284,6 +293,15 @@ def _a_list_of_bonuses():
         rater = Rater.objects.filter(study=cohort.study).first()
         BonusPayment.objects.create(batch=batch, rater=rater, submission="66a1f0c2", minor=150, already_minor=0)
     return batch.public_id
+def _a_trial():
+    """A version of the demonstration's prompt that was tried on five of its answers."""
+    if not PromptTrial.objects.exists():
+        study, judge = Study.objects.get(slug=SLUG), Judge.objects.filter(language_model__isnull=False).first()
+        source = f"study:{study.pk}"
+        tasks = tasks_to_try(study.workspace, judge.method, source, 1, 5)
+        draft = draft_judge(judge.language_model, judge.method, judge.prompt, {})
+        work_on_trial(begin_trial(draft, tasks, source=source, number=1, clock=timezone.now))
+    return PromptTrial.objects.first().public_id
 
 
 def _a_made_file():

@@ -8,8 +8,9 @@ from annotation.models import Study
 from calibration.statistics.judges.comparison import Coefficient
 from calibration.web.messages.statistics import with_interval
 from judging.comparison.judge_against_people import Bias
-from judging.comparison.judge_costs import JudgeCosts, costs_in, drift_in, judges_made
+from judging.comparison.judge_costs import JudgeCosts, costs_in, judges_made
 from judging.comparison.run_lists import is_priced
+from judging.monitoring.readings import drift_in
 from judging.web.comparison.blocks import ComparisonPanel
 
 PER = 100

@@ -22,10 +22,12 @@ from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import prompt_hash
 from judging.methods.registry import METHODS, PROMPTED
 from judging.methods.sample_questions import placeholders_of
-from judging.models import Judge, JudgeRun
+from judging.models import Judge, JudgeRun, PromptTrial
+from judging.trials.chosen_tasks import task_sources
 from judging.web.judges.forms import JudgeForm, MethodForm
 from judging.web.judges.method_messages import MethodWords, all_methods, method_words
-from judging.web.judges.prompt_preview import PromptPreview, preview_sources, prompt_preview
+from judging.web.judges.prompt_preview import PromptPreview, prompt_preview
+from judging.web.judges.trials import Offer, offer_of, trial_begun, trial_to_edit
 from judging.web.monitoring.pages import changed_since
 
 RUNS_SHOWN = 50
@@ -117,25 +119,37 @@ def _studies_to_ask(request: HttpRequest, rater: Rater, made: Judge | None) -> l
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def new_judge(request: HttpRequest) -> HttpResponse:
-    """First the method (?method=, or a judge to copy with ?like=), then the judge; a preview stores nothing."""
+    """First the method (?method=, a judge to copy with ?like=, or ?trial=), then the judge.
+
+    A preview and the price of a trial store nothing; a trial is begun at the price that was shown.
+    """
     led = _led(request)
-    like = _like(request, led)
-    method = like.method if like else request.GET.get("method", "")
+    like, tried = _like(request, led), trial_to_edit(request, led)
+    method = like.method if like else tried.method if tried else request.GET.get("method", "")
     if method not in METHODS:
         context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
         return render(request, "judging/new_judge.html", context)
     models = _served_models(led)
-    form = JudgeForm(request.POST or None, method=method, workspaces=led, models=models, initial=_initial(method, like))
-    action = request.POST.get("action", "")
-    if request.method == "POST" and action != "preview" and form.is_valid():
+    initial = _initial_of_trial(tried) if tried else _initial(method, like)
+    form = JudgeForm(request.POST or None, method=method, workspaces=led, models=models, initial=initial)
+    action = request.POST.get("action", "make") if request.method == "POST" else ""
+    offer: Offer | None = None
+    if action.startswith(("price", "try")) and method in PROMPTED and form.is_valid():
+        offer = offer_of(request, form, method)
+        if action.startswith("try") and (begun := trial_begun(request, offer)):
+            return redirect("judging:trial", begun.public_id)
+    if action == "make" and form.is_valid():
         made = _made(form, method, cast(User, request.user))
         if made is not None:
             return redirect("judging:judge", made.rater.public_id)
     context = _editor_context(request, form, method, like, models)
+    context |= {"offer": offer, "asked_to_try": action.startswith(("price", "try")), "tried": tried}
+    if tried and request.method != "POST":
+        context |= {"source": tried.source, "number": tried.number}
     if action == "preview":
         context["preview"] = _preview(request, form, method)
-        if getattr(request, "htmx", False):
-            return render(request, "judging/new_judge.html#preview", context, status=_status(form))
+    if action != "make" and getattr(request, "htmx", False):
+        return render(request, "judging/new_judge.html#preview", context, status=_status(form))
     return render(request, "judging/new_judge.html", context, status=_status(form))
 
 
@@ -154,7 +168,7 @@ def _editor_context(
         "placeholders": [(f"${name}", name in needed) for name in known],
         "diff": line_diff(stock_prompt(method), prompt) if edited else [],
         "hash": prompt_hash(prompt),
-        "sources": preview_sources(workspace, method) if edited and workspace else [],
+        "sources": task_sources(workspace, method) if edited and workspace else [],
         "source": request.POST.get("source", ""),
         "number": _number(request),
         "led": _led(request),
@@ -216,6 +230,17 @@ def _initial(method: str, like: Judge | None) -> dict[str, object]:
         "prompt": like.prompt,
         **{name: parameters.get(name) for name in own},
         "others": {name: value for name, value in parameters.items() if name not in own},
+    }
+
+
+def _initial_of_trial(tried: PromptTrial) -> dict[str, object]:
+    """Return what the form begins with where the version of a trial is changed further."""
+    own = ("temperature", "max_tokens")
+    return {
+        "model": tried.language_model_id,
+        "prompt": tried.prompt,
+        **{name: tried.parameters.get(name) for name in own},
+        "others": {name: value for name, value in tried.parameters.items() if name not in own},
     }
 
 

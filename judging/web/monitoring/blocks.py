@@ -43,12 +43,12 @@ def watch_panel(watch: Watch, results: Readings) -> WatchPanel:
             results,
             "steadiness",
             "steadiness",
-            gettext("Agreement with the first round"),
-            gettext("Share of answers that match the first round"),
+            gettext("Agreement with the baseline"),
+            gettext("Share of answers that match the baseline round"),
             lambda row: row.alike,
         ),
     ]
-    return WatchPanel(_opening(watch, results), bool(results.flagged), [block for block in blocks if block is not None])
+    return WatchPanel(_opening(watch, results), bool(results.changed), [block for block in blocks if block is not None])
 
 
 def _block(
@@ -102,9 +102,7 @@ def _block(
             x_title=gettext("Round"),
             series=(gettext("round, with interval"), gettext("changed")),
         ),
-        caption=gettext(
-            "Dashed lines: outside these limits, a round counts as changed compared with its reference round."
-        ),
+        caption=gettext("Dashed lines: outside these limits, a round counts as changed compared with its baseline."),
         table=Table(columns, rows),
         folded=True,
     )
@@ -135,32 +133,38 @@ def _opening(watch: Watch, results: Readings) -> str:
         return gettext("No round has finished yet. Drift can be seen from the second round on.")
     if len(results.rounds) == 1:
         return gettext("One round has finished. Later rounds are compared with it.")
-    n = len(results.rounds)
-    if not results.flagged:
+    n = len(results.rounds) - results.baseline + 1
+    if results.baseline == len(results.rounds) > 1:
+        return gettext("Round %(n)d is the new baseline. Later rounds of %(judge)s are compared with it.") % {
+            "n": results.baseline,
+            "judge": judge,
+        }
+    if not results.changed:
         sentence = ngettext(
             "%(judge)s: no change found in %(n)d round.", "%(judge)s: no change found in %(n)d rounds.", n
         ) % {"judge": judge, "n": n}
         return f"{sentence} {_latest(results.rounds[-1])} {_silent(results)}".strip()
-    first = results.flagged[0]
+    first = results.changed[0]
     what = _what_changed(first)
-    sentence = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % {
-        "judge": judge,
-        "round": first.number,
-        "what": what,
-    }
+    params = {"judge": judge, "round": first.number, "baseline": first.baseline, "what": what}
+    if first.baseline == 1:
+        sentence = gettext("%(judge)s has changed since round %(round)d: %(what)s.") % params
+    else:
+        words = gettext("Compared with round %(baseline)d, %(judge)s has changed since round %(round)d: %(what)s.")
+        sentence = words % params
     return f"{sentence} {_silent(results)}".strip()
 
 
 def _silent(results: Readings) -> str:
-    """Return a sentence if the latest round has fewer usable answers than the first, which no test of the answers
+    """Return a sentence if the latest round has fewer usable answers than its baseline, which no test of the answers
     detects.
     """
-    more = results.rounds[-1].unscored - results.rounds[0].unscored
+    more = results.rounds[-1].unscored - results.numbered(results.rounds[-1].baseline).unscored
     if more <= 0:
         return ""
     return ngettext(
-        "In the latest round, %(n)d more task than in the first round got no usable answer.",
-        "In the latest round, %(n)d more tasks than in the first round got no usable answer.",
+        "In the latest round, %(n)d more task than in the baseline round got no usable answer.",
+        "In the latest round, %(n)d more tasks than in the baseline round got no usable answer.",
         more,
     ) % {"n": more}
 
@@ -169,7 +173,7 @@ def _latest(row: Round) -> str:
     tested = row.changes.get("score")
     if tested is None:
         return ""
-    return gettext("The latest round differs from the first by %(value)s of the scale (%(low)s to %(high)s).") % {
+    return gettext("The latest round differs from its baseline by %(value)s of the scale (%(low)s to %(high)s).") % {
         "value": number(tested.value, 0.001),
         "low": number(tested.low, 0.001),
         "high": number(tested.high, 0.001),
@@ -202,8 +206,8 @@ def _what_changed(row: Round) -> str:
             )
         else:
             changes.append(
-                gettext("it repeats its first answers more often (by %(size)s)") % {"size": size}
+                gettext("it repeats the baseline's answers more often (by %(size)s)") % {"size": size}
                 if up
-                else gettext("it repeats its first answers less often (by %(size)s)") % {"size": size}
+                else gettext("it repeats the baseline's answers less often (by %(size)s)") % {"size": size}
             )
     return gettext(" and ").join(changes)

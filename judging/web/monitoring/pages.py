@@ -28,11 +28,13 @@ from judging.monitoring.monitors import (
     change_terms,
     create_watch,
     set_active,
+    set_baseline,
     start_round,
 )
-from judging.monitoring.readings import readings
+from judging.monitoring.readings import last_check, readings
 from judging.web.judges.method_messages import method_words
 from judging.web.monitoring.blocks import watch_panel
+from judging.web.monitoring.moved import baseline_rows, moved_rows
 
 LARGEST = 100_000
 
@@ -151,8 +153,36 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
         "provenance": [found.judge.rater.provenance] if found.judge.rater.provenance else [],
         "terms": TermsForm(initial={"every_hours": found.every_hours, "budget_money": found.budget_money}),
         "path": request.path,
+        "moved": moved_rows(found, read),
+        "baselines": baseline_rows(found, read),
+        "baseline": read.baseline,
+        "latest_changed": read.changed[-1] if read.changed and read.changed[-1] is read.rounds[-1] else None,
     }
     return render(request, "judging/watch.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@results_page
+def new_baseline(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Ask whether the latest round is to become the baseline of later ones, and do it."""
+    found = _watch_of(request, public_id)
+    user = cast(User, request.user)
+    if not leads_workspace_of(user, found.study):
+        raise PermissionDenied
+    run, changed = last_check(found)
+    if run is None or not changed:
+        messages.warning(request, gettext("The latest check found no change, so the present baseline stays."))
+        return redirect("judging:watch", public_id)
+    if request.method == "POST":
+        asked = found.rounds.filter(public_id=request.POST.get("run", "")).first() or run
+        try:
+            set_baseline(found, asked, user=user)
+            messages.success(request, gettext("Later rounds are compared with this round from now on."))
+        except WatchRefused as error:
+            messages.warning(request, str(error))
+        return redirect("judging:watch", public_id)
+    context = {"watch": found, "run": run, "number": run.manifest["watch"]["round"]}
+    return render(request, "judging/new_baseline.html", context)
 
 
 @require_POST
@@ -190,7 +220,7 @@ def flagged_watches(user: User) -> list[Watch]:
     found = Watch.objects.filter(
         active=True, study__workspace__in=workspaces_read_by(user), rounds__manifest__watch__flagged=True
     ).distinct()
-    return [one for one in found.select_related("judge__rater", "study__workspace") if _looked_at(one)[1]]
+    return [one for one in found.select_related("judge__rater", "study__workspace") if last_check(one)[1]]
 
 
 def failing_watches(user: User) -> list[Watch]:
@@ -205,7 +235,7 @@ def failing_watches(user: User) -> list[Watch]:
 def changed_since(judge: Rater) -> list[Watch]:
     """Return the monitors by which this judge is flagged."""
     found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
-    return [one for one in found.select_related("judge__rater", "study__workspace") if _looked_at(one)[1]]
+    return [one for one in found.select_related("judge__rater", "study__workspace") if last_check(one)[1]]
 
 
 @dataclass(frozen=True)
@@ -219,16 +249,10 @@ class WatchRow:
 
 
 def _row(watch: Watch) -> WatchRow:
-    looked_at, changed = _looked_at(watch)
+    looked_at, changed = last_check(watch)
     latest = watch.rounds.order_by("-created_at").first()
     over = latest is None or latest.status == JudgeRun.Status.FINISHED
     return WatchRow(watch, looked_at, changed, None if over else latest)
-
-
-def _looked_at(watch: Watch) -> tuple[JudgeRun | None, bool]:
-    """Return the latest evaluated round and whether it is flagged."""
-    run = watch.rounds.filter(manifest__has_key="watch").order_by("-created_at").first()
-    return run, bool(run and run.manifest["watch"]["flagged"])
 
 
 def _readable(request: HttpRequest) -> "QuerySet[Watch]":

@@ -348,7 +348,7 @@ def test_a_round_that_failed_is_noticed_and_answers_that_could_not_be_used_are_s
     page = markup(client.get(reverse("judging:watch", args=[watch.public_id])))
     # Not "has not changed": nothing is known of the answers any more.
     assert "has changed since round 2: 24 tasks got no usable answer" in page
-    assert "24 more tasks than in the first round got no usable answer" in page
+    assert "24 more tasks than in the baseline round got no usable answer" in page
     assert "A judge has changed" in markup(client.get(runs))
     start_round(watch, clock=timezone.now)
     JudgeRun.objects.filter(watch=watch, status="running").update(status="failed", message="No such model.")
