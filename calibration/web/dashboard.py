@@ -7,7 +7,7 @@ more often than `calibration.report_store.refreshes` allows.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -32,7 +32,7 @@ from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.progress.pace import PACE, PaceReport
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import report_of
+from calibration.reports.registry import Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
 from calibration.web.blocks import Block, ResultPage
@@ -80,7 +80,11 @@ class DeskFigures:
     outdated: bool
 
 
-SHOWN_REPORTS: tuple[tuple[str, dict[str, Any]], ...] = ((AGREEMENT.name, agreement_settings()), (RATERS.name, rater_settings()), (PACE.name, {}))
+SHOWN_REPORTS: tuple[tuple[str, Settings], ...] = (
+    (AGREEMENT.name, agreement_settings()),
+    (RATERS.name, rater_settings()),
+    (PACE.name, {}),
+)
 
 
 def refresh_small(study: Study) -> None:

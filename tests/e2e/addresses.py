@@ -293,6 +293,8 @@ def _a_list_of_bonuses():
         rater = Rater.objects.filter(study=cohort.study).first()
         BonusPayment.objects.create(batch=batch, rater=rater, submission="66a1f0c2", minor=150, already_minor=0)
     return batch.public_id
+
+
 def _a_trial():
     """A version of the demonstration's prompt that was tried on five of its answers."""
     if not PromptTrial.objects.exists():
