@@ -403,6 +403,7 @@ def make_every_row():
     rater = client_of("rater")
     for slug in (SLUG, "pairs"):
         rater.post(reverse("annotation:start", args=[f"{workspace.slug}/{slug}"]))
+    _a_trial()  # here, because its calls need an event loop of their own
     connections.close_all()
 
 

@@ -181,7 +181,7 @@ def test_bad_rows_are_a_file_too_and_nobody_elses(browser):
     uploads.carry_out(*RequestedTask.objects.get().arguments)
     place = response.url + "bad-rows.csv"
     assert place in page(browser, response)
-    listed = b"".join(browser.get(place).streaming_content).decode().splitlines()
+    listed = browser.get(place).content.decode().splitlines()
     assert listed[0] == "file,line,reason,remedy" and listed[1].endswith(
         f"_results.jsonl,2,{messages.NOT_JSON()},{messages.OBJECT_PER_LINE()}"
     )
