@@ -76,7 +76,8 @@ def addresses_of(study: Study, judges: list[Rater]) -> list[str]:
     found += [reverse("api:study", args=own), reverse("api:scores", args=own), reverse("api:fits")]
     found += [f"{reverse('annotation:task', args=[study, task.public_id])}" for task in study.tasks.all()[:2]]
     people = study.raters.filter(kind=Rater.Kind.PERSON)[:2]
-    return found + [reverse("annotation:rater", args=[study, one.public_id]) for one in people]
+    pages = ("annotation:rater", "calibration:rater_figures")
+    return found + [reverse(page, args=[study, one.public_id]) for page in pages for one in people]
 
 
 def item_addresses(client: Client, study: Study, judges: list[Rater]) -> list[str]:

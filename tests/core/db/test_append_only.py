@@ -25,7 +25,7 @@ from annotation.questionnaires.asking import give, save_questions
 from annotation.questionnaires.presets import preset
 from core.db.append_only import DOOR, removing
 from generation.models import Endpoint, EndpointGrant
-from judging.models import Judge, JudgeRun, PlannedItem, Reply
+from judging.models import DriftBaseline, Judge, JudgeRun, PlannedItem, Reply, Watch
 from tests.annotation.authoring.checklists import written_checklist
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
@@ -46,6 +46,7 @@ RECORDS = {
     "annotation_score",
     "annotation_timecorrection",
     "generation_endpointgrant",
+    "judging_driftbaseline",
     "judging_reply",
 }
 BY_TABLE = {model._meta.db_table: model for model in apps.get_models()}
@@ -70,7 +71,10 @@ def record():
     judge = Judge.objects.create(
         workspace=workspace, rater=make_judge_rater(workspace), method="stars", prompt_hash="0"
     )
-    item = PlannedItem.objects.create(run=JudgeRun.objects.create(judge=judge, study=study), task=task)
+    run = JudgeRun.objects.create(judge=judge, study=study)
+    item = PlannedItem.objects.create(run=run, task=task)
+    watch = Watch.objects.create(judge=judge, study=study, next_at=timezone.now())
+    DriftBaseline.objects.create(watch=watch, run=run, flagged=True)
     Reply.objects.create(item=item, request_hash="0")
     lead = make_user("lead", workspace)
     checklist = written_checklist(workspace, lead)
