@@ -105,9 +105,8 @@ def test_killed_while_replies_come_fast_it_pays_again_for_nothing_that_had_come(
         files = list((tmp_path / "journal").iterdir())
         lines = [line for path in files for line in path.read_bytes().splitlines()]
         run, _status, _answers, _scores, replies, _asked = python(COUNT, tmp_path)
-        # Each reply that came is in the journal, whether it is stored as well or not.
-        assert len(lines) >= 142
-        assert len(lines) > int(replies)
+        # Each reply that came is in the journal, or stored, or both.
+        assert len(lines) + int(replies) >= 142
         resumed = judge(tmp_path, "--resume", run)
         shown, _ = resumed.communicate(timeout=120)
         assert resumed.returncode == 0, shown
