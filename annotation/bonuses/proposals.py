@@ -34,7 +34,7 @@ class ProposalRefused(UserError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class BonusRequest:
     """What a lead asks for. Money is in minor units.
 
     `purpose` is what the bonus is for, in the lead's words. `text` are the given amounts. `with_unknown` takes in those for
@@ -95,7 +95,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _PaidPlace:
     """A rater's submission at Prolific, and how many of the rater's submissions there are approved."""
 
     rater: Rater
@@ -108,12 +108,12 @@ class _Wish:
     """An amount for somebody, before it is known whether it can be paid."""
 
     who: str
-    place: _Place | None
+    place: _PaidPlace | None
     minor: int | None
     reason: dict[str, Any]
 
 
-def propose(attached: ProlificStudy, asked: Asked) -> Proposal:
+def propose(attached: ProlificStudy, asked: BonusRequest) -> Proposal:
     """Return the list as it stands at this moment. Raises ProposalRefused and ProlificError."""
     study = attached.cohort.study
     details = study_at_prolific(attached.external_id)
@@ -156,7 +156,7 @@ def _reward(details: dict[str, Any]) -> int | None:
     return int(str(reward).removesuffix(".0"))
 
 
-def _places(attached: ProlificStudy, submissions: list[Submission]) -> dict[str, _Place]:
+def _places(attached: ProlificStudy, submissions: list[Submission]) -> dict[str, _PaidPlace]:
     """The place of each participant who is a rater, by the rater's name, the participant's id and the submission's id.
 
     Who was erased is not found: their pseudonym is no longer led back to the platform's id.
@@ -167,7 +167,7 @@ def _places(attached: ProlificStudy, submissions: list[Submission]) -> dict[str,
     by_participant: dict[str, list[Submission]] = {}
     for one in submissions:
         by_participant.setdefault(one.participant, []).append(one)
-    found: dict[str, _Place] = {}
+    found: dict[str, _PaidPlace] = {}
     for participant_id, own in by_participant.items():
         participant = by_mark.get(keyed_hash(study, "participant", f"prolific:{participant_id}"))
         if participant is None:
@@ -177,13 +177,13 @@ def _places(attached: ProlificStudy, submissions: list[Submission]) -> dict[str,
             return one.status == APPROVED, keyed_hash(study, "submission", one.id) == current, one.id
 
         approved = sum(one.status == APPROVED for one in own)
-        place = _Place(participant.rater, max(own, key=fit), approved)
+        place = _PaidPlace(participant.rater, max(own, key=fit), approved)
         found |= dict.fromkeys((participant.rater.name, participant_id), place)
-        found |= {one.id: _Place(participant.rater, one, approved) for one in own}
+        found |= {one.id: _PaidPlace(participant.rater, one, approved) for one in own}
     return found
 
 
-def _given(asked: Asked, places: dict[str, _Place]) -> Iterator[_Wish]:
+def _given(asked: BonusRequest, places: dict[str, _PaidPlace]) -> Iterator[_Wish]:
     amounts = given_amounts(asked.text)
     if not amounts:
         raise ProposalRefused(_("Enter at least one rater with an amount."))
@@ -199,8 +199,8 @@ def _line(one: GivenAmount) -> str:
 
 def _by_rule(
     attached: ProlificStudy,
-    asked: Asked,
-    places: dict[str, _Place],
+    asked: BonusRequest,
+    places: dict[str, _PaidPlace],
     sent: dict[int, Sent],
     currency: str,
     reward: int | None,
@@ -227,7 +227,7 @@ def _by_rule(
 
 
 def _by_work(
-    asked: Asked, payment: RaterPayment, place: _Place, sent: Sent | None, reward: int
+    asked: BonusRequest, payment: RaterPayment, place: _PaidPlace, sent: Sent | None, reward: int
 ) -> tuple[int, dict[str, Any]]:
     """What the rule gives a rater beyond what it has sent before, and why."""
     already = already_sent(sent, asked.basis, asked.key)
@@ -253,7 +253,9 @@ def _by_work(
     return max(0, checks - already), reason
 
 
-def _sorted_out(wishes: list[_Wish], asked: Asked, sent: dict[int, Sent]) -> tuple[list[Proposed], list[LeftOut]]:
+def _sorted_out(
+    wishes: list[_Wish], asked: BonusRequest, sent: dict[int, Sent]
+) -> tuple[list[Proposed], list[LeftOut]]:
     bonuses: dict[int, Proposed] = {}
     left_out: list[LeftOut] = []
     for wish in wishes:
@@ -270,7 +272,7 @@ def _sorted_out(wishes: list[_Wish], asked: Asked, sent: dict[int, Sent]) -> tup
     return sorted(bonuses.values(), key=lambda one: (len(one.rater.name), one.rater.name, one.rater.pk)), left_out
 
 
-def _why_not(wish: _Wish, asked: Asked, sent: Sent | None, *, taken: bool) -> str:
+def _why_not(wish: _Wish, asked: BonusRequest, sent: Sent | None, *, taken: bool) -> str:
     if wish.minor is None:
         return _("The amount is not a number with a point and at most two decimals, such as 1.50.")
     if wish.minor < 0:
@@ -291,7 +293,7 @@ def _why_not(wish: _Wish, asked: Asked, sent: Sent | None, *, taken: bool) -> st
 
 
 def _with_shown(
-    bonuses: list[Proposed], asked: Asked, external_study: str, sent: dict[int, Sent]
+    bonuses: list[Proposed], asked: BonusRequest, external_study: str, sent: dict[int, Sent]
 ) -> tuple[list[Proposed], list[LeftOut]]:
     """The bonuses with what Prolific shows on their submissions, without those of which this record knows too little."""
     shown = shown_at_prolific([one.submission for one in bonuses])
@@ -322,7 +324,7 @@ def _within(bonuses: list[Proposed], left: int) -> tuple[list[Proposed], list[Le
     return within, over
 
 
-def _digest(attached: ProlificStudy, asked: Asked, currency: str, bonuses: list[Proposed]) -> str:
+def _digest(attached: ProlificStudy, asked: BonusRequest, currency: str, bonuses: list[Proposed]) -> str:
     rows = [[one.rater.pk, one.submission, one.minor, one.already_minor, list(one.shown)] for one in bonuses]
     exact = [attached.cohort_id, attached.external_id, asked.key, asked.purpose, currency, rows]
     return hashlib.sha256(json.dumps(exact).encode()).hexdigest()

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Event, User
 from annotation.bonuses.amounts import major
-from annotation.bonuses.proposals import Asked, Proposal, propose, shown_at_prolific
+from annotation.bonuses.proposals import BonusRequest, Proposal, propose, shown_at_prolific
 from annotation.bonuses.record import IN_DOUBT, State, allowance_of, already_sent, sent_to_raters
 from annotation.models import BonusBatch, BonusPayment, ProlificStudy, Study
 from annotation.prolific.client import (
@@ -57,7 +57,7 @@ class ListChanged(BonusesRefused):
         self.proposal = proposal
 
 
-def prepare(attached: ProlificStudy, asked: Asked, digest: str, *, by: User, clock: Clock) -> BonusBatch:
+def prepare(attached: ProlificStudy, asked: BonusRequest, digest: str, *, by: User, clock: Clock) -> BonusBatch:
     """Store the list that the lead saw (`digest`) and set it up at Prolific, which pays nothing.
 
     Raises ListChanged, BonusesRefused, ProposalRefused and ProlificError. Where Prolific refuses or sets up something
@@ -90,7 +90,7 @@ def prepare(attached: ProlificStudy, asked: Asked, digest: str, *, by: User, clo
     return batch
 
 
-def _store(attached: ProlificStudy, asked: Asked, proposal: Proposal, *, by: User, clock: Clock) -> BonusBatch:
+def _store(attached: ProlificStudy, asked: BonusRequest, proposal: Proposal, *, by: User, clock: Clock) -> BonusBatch:
     now = clock()
     with transaction.atomic():
         batch = BonusBatch.objects.create(

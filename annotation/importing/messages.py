@@ -115,7 +115,7 @@ WRITE_SCALE = Wording("tables.write_scale", "write it as 1:5, or as 0=No|1=Partl
 BAD_LEVEL = Wording("tables.bad_level", "the value of the level, %(text)s, is not a number")
 ENTER_NUMBER = Wording("tables.enter_number", "enter a number")
 LEVEL_TWICE = Wording("tables.level_twice", "%(name)s has the level %(value)s in an earlier row too")
-LEVELS = Wording("tables.levels", "%(name)s has %(n)s levels")
+LEVELS = Wording("tables.levels", "the number of levels of %(name)s is %(n)s")
 GIVE_LEVELS = Wording("tables.give_levels", "give it 2 to 21, one in each row")
 TWO_SCALES = Wording("tables.two_scales", "%(name)s has a scale and levels in rows of their own")
 ONE_WAY = Wording("tables.one_way", "say in one way what its levels are")

@@ -24,7 +24,7 @@ KINDS = (Cohort.Kind.PUBLIC.value, Cohort.Kind.ONSITE.value)
 
 
 @dataclass(frozen=True)
-class Person:
+class ListedPerson:
     """A row of the list. No problem with it quotes what it says, since lists of problems are kept as files."""
 
     place: Place
@@ -63,7 +63,7 @@ def load_people(
     return counts
 
 
-def read_person(row: Row, cohort: str) -> Person:
+def read_person(row: Row, cohort: str) -> ListedPerson:
     """Read one row. Raises BadRow."""
     name, address, own, kind = (
         " ".join(row.values.get(column, "").split()) for column in ("name", "email", "cohort", "rater_kind")
@@ -82,7 +82,7 @@ def read_person(row: Row, cohort: str) -> Person:
     if kind and kind.casefold() not in KINDS:
         said = messages.RATER_KIND(text=repr(kind[:30]), known=", ".join(KINDS))
         raise row.place.bad(said, messages.CORRECT_OR_EMPTY())
-    return Person(row.place, name, address, own or cohort, kind.casefold())
+    return ListedPerson(row.place, name, address, own or cohort, kind.casefold())
 
 
 class _Cohorts:
@@ -93,7 +93,7 @@ class _Cohorts:
         self._known = {one.name: one for one in study.cohorts.all()}
         self._invited: dict[int, dict[tuple[str, str], MailedInvitation]] = {}
 
-    def invite(self, person: Person, clock: Clock) -> Counts:
+    def invite(self, person: ListedPerson, clock: Clock) -> Counts:
         """Store the invitation, or the name of a person who was invited by the address alone. Raises BadRow."""
         cohort = self._cohort(person)
         invited = self._in(cohort)
@@ -117,7 +117,7 @@ class _Cohorts:
         invited[person.key[1:]] = invitation
         return Counts(created=1)
 
-    def _cohort(self, person: Person) -> Cohort:
+    def _cohort(self, person: ListedPerson) -> Cohort:
         known = self._known.get(person.cohort)
         if known is None:
             known = make_cohort(self.study, person.cohort, person.kind or KINDS[0], by=self.by)

@@ -65,8 +65,8 @@ class CrossedVariance:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """Ends (q,) of a 95 % interval, nan where `not_stated` says why there is none."""
+class IntervalEnds:
+    """The ends (q,) of a 95 % interval, nan where `not_stated` says why there is none."""
 
     low: FloatArray
     high: FloatArray
@@ -132,7 +132,7 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
     return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None)
 
 
-def such_raters(variance: CrossedVariance, scale: Scale) -> Ends:
+def such_raters(variance: CrossedVariance, scale: Scale) -> IntervalEnds:
     """The 95 % interval for such raters, with Student's t on the scale named.
 
     A share has Wilson's interval of as many independent answers as would be as uncertain (where all are alike, as many as
@@ -141,7 +141,7 @@ def such_raters(variance: CrossedVariance, scale: Scale) -> Ends:
     return _ends(variance, variance.such, variance.freedom, scale, variance.not_stated)
 
 
-def these_raters(variance: CrossedVariance, scale: Scale) -> Ends:
+def these_raters(variance: CrossedVariance, scale: Scale) -> IntervalEnds:
     """The 95 % interval for these raters, as such_raters but with the instructions' variance alone."""
     freedom = np.full(variance.value.shape, variance.n_instructions - 1.0)
     reason: NotStated | None = None
@@ -154,32 +154,32 @@ def these_raters(variance: CrossedVariance, scale: Scale) -> Ends:
 
 def _ends(
     found: CrossedVariance, variance: FloatArray, freedom: FloatArray, scale: Scale, reason: NotStated | None
-) -> Ends:
+) -> IntervalEnds:
     from scipy.special import stdtrit
 
     value = found.value
     if reason is not None:
         nothing = np.full(value.shape, np.nan)
-        return Ends(nothing, nothing, reason)
+        return IntervalEnds(nothing, nothing, reason)
     reach = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
     if scale == "share":
         return _share_ends(value, variance, reach, found.n_instructions)
     half = reach * np.sqrt(variance)
     if scale == "plain":
-        return Ends(value - half, value + half, None)
+        return IntervalEnds(value - half, value + half, None)
     inside = np.clip(value, -1 + 1e-12, 1 - 1e-12)
     on_scale, slope = np.arctanh(inside), 1 - inside**2
-    return Ends(np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope), None)
+    return IntervalEnds(np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope), None)
 
 
-def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, instructions: int) -> Ends:
+def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, instructions: int) -> IntervalEnds:
     found = []
     for share, uncertain, far in zip(value, variance, reach, strict=True):
         spread = share * (1 - share)
         effective = spread / uncertain if uncertain > 0 and spread > 0 else float(instructions)
         found.append(wilson_ends(float(share), float(max(1.0, effective)) * (REACH / float(far)) ** 2))
     ends = np.asarray(found, dtype=np.float64)
-    return Ends(ends[:, 0], ends[:, 1], None)
+    return IntervalEnds(ends[:, 0], ends[:, 1], None)
 
 
 def _jackknife(sums: FloatArray, statistic: Statistic) -> FloatArray | None:

@@ -17,8 +17,8 @@ NO_ARCHIVE = Wording(
 PASSWORD = Wording("archive.password", "%(archive)s is protected by a password; pack it without one.")
 UNPACKS_TO = Wording(
     "archive.unpacks_to",
-    "%(archive)s unpacks to more than %(most)s MB; leave out what is not needed, or load the folder with "
-    "manage.py load_benchmark.",
+    "%(archive)s unpacks to more than %(most)s MB; leave out what is not needed, or ask the person who runs this server to "
+    "load the folder.",
 )
 NO_EXPERIMENT = Wording("archive.no_experiment", "These files have no experiment %(experiment)s; they have: %(known)s.")
 CORRECT_CATEGORY = Wording("archive.correct_category", "correct it to one of its categories, such as %(category)s")

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from annotation.bonuses.proposals import Asked
+from annotation.bonuses.proposals import BonusRequest
 from annotation.bonuses.record import Basis
 from core.text import storable
 
@@ -101,10 +101,10 @@ class BonusForm(forms.Form):
             self.add_error("file", _("The file is not text in UTF-8. Save it as CSV UTF-8 and choose it again."))
             return None
 
-    def asked(self) -> Asked:
+    def asked(self) -> BonusRequest:
         """What the valid form asks for."""
         data = self.cleaned_data
-        return Asked(
+        return BonusRequest(
             basis=data["basis"],
             purpose=data["purpose"],
             text=str(storable(data["amounts"])) if data["basis"] == Basis.GIVEN else "",

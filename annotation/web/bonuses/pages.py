@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
 from accounts.sign_in.confirmation import why_not_confirmed
 from annotation.bonuses.amounts import major, minor_units
-from annotation.bonuses.proposals import Asked, Proposal, ProposalRefused, propose
+from annotation.bonuses.proposals import BonusRequest, Proposal, ProposalRefused, propose
 from annotation.bonuses.record import State, allowance_of, change_cap, reason_words
 from annotation.bonuses.sending import BonusesRefused, ListChanged, confirm, drop, look, mark_abandoned, prepare, settle
 from annotation.models import BonusBatch, BonusPayment, Cohort, ProlificStudy, Study
@@ -108,7 +108,7 @@ def _page(
     *,
     form: BonusForm | None = None,
     cap_form: CapForm | None = None,
-    asked: Asked | None = None,
+    asked: BonusRequest | None = None,
     proposal: Proposal | None = None,
     error: str = "",
     status: int = 200,

@@ -227,9 +227,8 @@ def _section_3_5(_workspace: Workspace) -> Sequence[Cell]:
             None,
             Status.NOT_COMPUTABLE,
             gettext(
-                "The paper does not print RULER's scores. With a file of them, manage.py compare_rankings BENCHMARK "
-                "--judge JUDGE --tag %(version)s --scores FILE, or the leaderboard's link “Compare this ranking with "
-                "another”, gives the correlation over the models here."
+                "The paper does not print RULER's scores. With a file of them, the leaderboard's link “Compare this "
+                "ranking with another” gives the correlation over the models here, for the tag %(version)s."
             )
             % {"version": version},
             printed["digits"],

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from annotation.bonuses.proposals import Asked, propose
+from annotation.bonuses.proposals import BonusRequest, propose
 from annotation.bonuses.record import change_cap
 from annotation.bonuses.sending import prepare
 from annotation.models import Cohort, ProlificStudy, RaterIdentity
@@ -62,7 +62,7 @@ class Crowd:
 
 
 def given(text="", **asked):
-    return Asked(**({"basis": "given", "purpose": "Round 1", "text": text} | asked))
+    return BonusRequest(**({"basis": "given", "purpose": "Round 1", "text": text} | asked))
 
 
 @pytest.fixture

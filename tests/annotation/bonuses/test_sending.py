@@ -84,7 +84,7 @@ def test_confirming_again_does_nothing(crowd, prolific):
 
 def test_the_list_that_is_set_up_is_the_one_that_was_seen(crowd, prolific):
     digest = crowd.propose(LIST).digest
-    asked = sending.Asked(basis="given", purpose="Round 1", text=LIST)
+    asked = sending.BonusRequest(basis="given", purpose="Round 1", text=LIST)
     prolific.submissions[crowd.submissions["R2"]]["status"] = "REJECTED"
     with pytest.raises(ListChanged) as changed:
         prepare(crowd.attached, asked, digest, by=crowd.lead, clock=timezone.now)

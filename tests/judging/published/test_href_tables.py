@@ -59,7 +59,7 @@ def test_every_table_prints_what_the_paper_does_and_nothing_is_computed_without_
     assert cell.printed == found["table_6"]["rows"]["Mistral-Large-Instruct-2407"][4] == 60.3
     assert cells_of("5")["oasst-sft-1-pythia-12b", "rank"].printed == 37
     assert "evaluation set is not public" in cells_of("5")["koala-7B-HF", "all"].reason
-    assert "load_benchmark href" in cells_of("1")["Human", "all"].reason
+    assert "upload the human agreement set" in cells_of("1")["Human", "all"].reason
 
 
 def test_the_papers_own_correlations_follow_from_its_own_tables(library):

@@ -68,7 +68,7 @@ def test_without_data_every_cell_says_what_to_load():
     cells = TABLE_2.compute(make_workspace())
     assert len(cells) == 100
     assert {cell.status for cell in cells} == {Status.NOT_COMPUTABLE}
-    assert "load_benchmark longgenbench" in cells[0].reason
+    assert "Upload the authors' repository" in cells[0].reason
 
 
 def test_the_correlations_with_ruler_are_printed_and_how_to_get_ones_own_is_said():
@@ -78,7 +78,7 @@ def test_the_correlations_with_ruler_are_printed_and_how_to_get_ones_own_is_said
         ("RULER, 32K", "Pearson"): 0.66,
     }
     assert {(cell.recomputed, cell.status) for cell in cells.values()} == {(None, Status.NOT_COMPUTABLE)}
-    assert "--tag short --scores FILE" in cells["RULER, 16K", "Pearson"].reason
+    assert "for the tag short" in cells["RULER, 16K", "Pearson"].reason
 
 
 def test_outputs_judged_here_are_counted_by_hand(tmp_path):
