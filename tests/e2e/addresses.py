@@ -133,7 +133,14 @@ NOT_PAGES = {
         "live",
         "ready",
     },
-    AWAY: {"accounts:begin", "annotation:erase_own", "annotation:launching", "annotation:start", "set_language"},
+    AWAY: {
+        "accounts:begin",
+        "annotation:erase_own",
+        "annotation:launching",
+        "annotation:start",
+        "judging:new_baseline",
+        "set_language",
+    },
     SAME: {"annotation:preview_differences"},
 }
 """Addresses without a page of their own, by why; the test finds out whether it is so."""
