@@ -16,7 +16,8 @@ QUEUES = {settings.RUNS, settings.REPORTS, settings.SWEEPS}
 
 def test_every_task_is_routed_to_a_queue_that_a_worker_takes_from():
     current_app.loader.import_default_modules()
-    own = {name for name in current_app.tasks if not name.startswith("celery.")}
+    # Tests before this one may have tasks of their own.
+    own = {name for name in current_app.tasks if not name.startswith(("celery.", "test."))}
     assert own == set(settings.CELERY_TASK_ROUTES)
     assert {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} == QUEUES
     assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == set(serve.THREADS) == QUEUES
