@@ -3,20 +3,23 @@
 Every line draws data sets whose rows come in clusters (instructions whose answers resemble each other), asks the
 product for its intervals, and counts how often they hold the value that an endless data set would give. "rows" is what
 the same intervals would cover if every row, or every task of an instruction, were taken as independent (on a tenth of
-the data sets). The last line is JSON: promised (intervals), kept (of them), min and max coverage in percent.
+the data sets). Null designs have nothing to find, and count how often a finding claims something all the same.
+The last line is JSON: lines, promised (intervals), kept (of them), min and max coverage, and the largest shares of
+false claims (by finding, and of any finding of a design), in percent.
 """
 
 import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+from inference import agreement, judges, planning, rankings, raters, stopping, weights
+from inference.design import AT_LEAST, EXACT, MOST_FALSE_CLAIMS, Design, NullDesign, held, seed_of, stated
 
 from calibration.statistics.agreement.alpha import krippendorff_alpha
 from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
@@ -39,35 +42,6 @@ from judging.scores.paired_difference import paired_difference
 from judging.scores.points import HELLOBENCH, PointsRule, average_intervals
 
 SEED = 2409
-EXACT = (0.93, 0.97)
-AT_LEAST = (0.90, 1.0)
-
-Held = dict[str, np.ndarray]
-"""For each quantity, which of one data set's intervals held its true value."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """`draw(rng, resamples, clustered)` draws one data set and says which intervals held; `promises` by quantity."""
-
-    text: str
-    promises: dict[str, tuple[float, float]]
-    draw: Callable[[np.random.Generator, int, bool], Held]
-    rows_fail: bool = True
-
-
-def held(low, high, truth) -> np.ndarray:
-    return np.atleast_1d((np.asarray(low) <= truth) & (truth <= np.asarray(high)))
-
-
-def stated(share, truth) -> np.ndarray:
-    """Whether a share's interval held the truth; empty where it states none (under 20 clusters)."""
-    return held(share.low, share.high, truth) if share.interval_kind in ("wilson95", "bootstrap95") else np.array([])
-
-
-def seed_of(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**31))
-
 
 # Weights: y = x w + what an instruction adds to all its overall scores + error; answers differ between responses.
 
@@ -527,6 +501,9 @@ def advantage_design(instructions: int):
     return draw
 
 
+TOPICS = (agreement, raters, weights, rankings, judges, stopping, planning)
+
+
 def designs() -> list[Design]:
     rows = f"{RESPONSES} responses x {RATERS} raters"
     lines = [
@@ -626,7 +603,18 @@ def designs() -> list[Design]:
         )
         for n in (10, 20, 30)
     ]
-    return lines
+    return lines + [design for topic in TOPICS for design in topic.designs()]
+
+
+def false_claims(design: NullDesign, draws: int, seed: int) -> tuple[dict[str, float], float]:
+    """Share of studies in which each finding claims an effect, and in which any of them does."""
+    claims, any_claim = dict.fromkeys(design.findings, 0), 0
+    for number in range(draws):
+        found = design.draw(np.random.default_rng([seed, number]))
+        for name in claims:
+            claims[name] += bool(found[name])
+        any_claim += any(found.values())
+    return {name: count / draws for name, count in claims.items()}, any_claim / draws
 
 
 def covered(design: Design, draws: int, resamples: int, seed: int, clustered: bool) -> dict[str, float]:
@@ -641,12 +629,8 @@ def covered(design: Design, draws: int, resamples: int, seed: int, clustered: bo
     return {name: count / max(1, given[name]) for name, count in hits.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=2000, help="data sets a line (2,000 for a promise)")
-    parser.add_argument("--resamples", type=int, default=1000, help="bootstrap samples an interval")
-    parser.add_argument("--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts")
-    arguments = parser.parse_args()
+def measure_coverage(arguments) -> list[tuple[float, bool]]:
+    """The coverage of every line asked for, and whether it lies in what is promised."""
     measured: list[tuple[float, bool]] = []
     for place, design in enumerate(designs()):
         if not any(text in name for text in arguments.only for name in design.promises):
@@ -665,16 +649,41 @@ def main() -> None:
             verdict = "kept" if kept else "NOT KEPT"
             print(f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}", flush=True)
         print(f"    {seconds:.0f} s", file=sys.stderr, flush=True)
-    print(
-        json.dumps(
-            {
-                "promised": len(measured),
-                "kept": sum(kept for _, kept in measured),
-                "min": round(100 * min(coverage for coverage, _ in measured), 2),
-                "max": round(100 * max(coverage for coverage, _ in measured), 2),
-            }
-        )
-    )
+    return measured
+
+
+def measure_false_claims(arguments) -> tuple[list[float], list[float]]:
+    """For every null design asked for, the share of studies with a false claim: by finding, and of any finding."""
+    by_finding, of_any = [], []
+    for place, design in enumerate(null for topic in TOPICS for null in topic.null_designs()):
+        if not any(text in name for text in arguments.only for name in design.findings):
+            continue
+        found, any_claim = false_claims(design, arguments.draws, SEED + 1000 + place)
+        for name, share in found.items():
+            verdict = "kept" if share <= MOST_FALSE_CLAIMS else "NOT KEPT"
+            promise = f"at most {100 * MOST_FALSE_CLAIMS:.0f} %"
+            print(f"{'claims: ' + name:46} {100 * share:5.1f} %  {promise:16} {verdict:8}  {design.text}", flush=True)
+        by_finding += found.values()
+        of_any.append(any_claim)
+    return by_finding, of_any
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=2000, help="data sets a line (2,000 for a promise)")
+    parser.add_argument("--resamples", type=int, default=1000, help="bootstrap samples an interval")
+    parser.add_argument("--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts")
+    arguments = parser.parse_args()
+    measured = measure_coverage(arguments)
+    claims, any_claims = measure_false_claims(arguments)
+    result: dict[str, float | int] = {"lines": len(measured) + len(claims)}
+    if measured:
+        coverages = [coverage for coverage, _ in measured]
+        result |= {"promised": len(measured), "kept": sum(kept for _, kept in measured)}
+        result |= {"min": round(100 * min(coverages), 2), "max": round(100 * max(coverages), 2)}
+    if claims:
+        result |= {"false_claims": round(100 * max(claims), 2), "any_claim": round(100 * max(any_claims), 2)}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
