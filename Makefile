@@ -18,8 +18,8 @@ ifneq ($(PIP_CERTIFICATE),)
 export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
-.PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm lint format types \
-	imports migrations translations security audit check bench pictures lock clean
+.PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-wheel lint format types \
+	imports migrations translations security audit check bench pictures wheel lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,11 +51,11 @@ serve: install  ## the web server with a worker beside it
 	$(RUN) manage.py serve $(ARGS)
 
 test: install-test  ## the suite on SQLite
-	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver" $(ARGS)
+	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver and not wheel" $(ARGS)
 
 test-postgres: install-test  ## all of the suite that touches a database, on PostgreSQL (DATABASE_URL says where)
 	@test -n "$(DATABASE_URL)" || { echo "Set DATABASE_URL=postgres://user@host:5432/name first."; exit 2; }
-	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver" --create-db --database-only $(ARGS)
+	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver and not wheel" --create-db --database-only $(ARGS)
 
 test-services: install-test  ## workers and brokers killed or cut off, with PostgreSQL, Redis and RabbitMQ at 127.0.0.1
 	$(RUN) -m pytest -m "services and not realserver" $(ARGS)
@@ -72,6 +72,14 @@ test-browser: install-test  ## the browser tests (needs Debian's chromium, and n
 
 test-vllm: install-test .cache/vllm/.installed-$(VLLM)  ## the tests against a real vLLM server on the CPU (installs 3.5 GB)
 	$(RUN) -m pytest -m realserver tests/real_server $(ARGS)
+
+test-wheel: install-test  ## the wheel: built, installed in an empty environment outside the checkout, and run
+	$(RUN) -m pytest -m wheel tests/installed $(ARGS)
+
+wheel: install-test  ## the wheel, in build/: pip install build/*.whl, or uvx --from build/*.whl plumbline demo
+	rm -rf build
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/uv build --quiet --wheel --no-build-isolation --python $(RUN) --out-dir build .
+	@ls build/*.whl
 
 lint: install-test
 	$(VENV)/bin/ruff check .
@@ -98,7 +106,7 @@ translations: install-test  ## every string is translated and compiled (needs ge
 
 security: install-test  ## insecure code, found by bandit (settings in pyproject.toml)
 	@$(VENV)/bin/bandit --quiet --configfile pyproject.toml --recursive accounts annotation calibration config core generation \
-		judging manage.py 2> >(grep -v "nosec encountered" >&2)
+		judging plumbline manage.py 2> >(grep -v "nosec encountered" >&2)
 
 audit: install-test  ## known vulnerabilities of the locked packages, where a service that lists them can be reached
 	@$(RUN) tests/audit.py

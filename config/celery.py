@@ -1,6 +1,8 @@
 """The Celery app: `celery -A config.celery worker`. A message only says which run to work on; the rows hold the state."""
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from celery import Celery, signals
@@ -9,6 +11,8 @@ from kombu.transport import TRANSPORT_ALIASES
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 TRANSPORT_ALIASES["files"] = "config.broker:Transport"
 app = Celery("plumbline", task_cls="core.background:Work")
+# That has put the current folder first on the path, where another core or config may lie; ours belongs there.
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -11,7 +11,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu.entity import Queue
 
-from config import environment, identity
+from config import environment, identity, places
 from config.observability.logs import logging_settings
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 
@@ -19,10 +19,12 @@ from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
 os.umask(0o077)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# How a command is called in the sentences that name one.
+PROGRAM = "manage.py" if places.in_checkout(BASE_DIR) else places.NAME
 MODE = environment.choice("PLUMBLINE_MODE", default="local", options=("local", "production"))
 LOCAL = MODE == "local"
 DEBUG = environment.boolean("PLUMBLINE_DEBUG", default=False)
-DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=BASE_DIR / "var")
+DATA_DIR = environment.folder("PLUMBLINE_DATA_DIR", default=places.own_data_folder(BASE_DIR))
 
 LOCAL_KEY = "for-one-machine-only-" + "0" * 40
 SECRET_KEY = environment.secret("PLUMBLINE_SECRET_KEY", default=LOCAL_KEY if LOCAL else "")
@@ -303,7 +305,7 @@ SPECTACULAR_SETTINGS = {
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = None if LOCAL else BASE_DIR / "staticfiles"
+STATIC_ROOT = None if LOCAL else places.static_folder(BASE_DIR, DATA_DIR)
 WHITENOISE_USE_FINDERS = LOCAL
 if not LOCAL:
     STORAGES = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -54,7 +55,9 @@ def check_version(archive: BackupArchive, using: str = DEFAULT_DB_ALIAS) -> None
         call_command("migrate", database=using, verbosity=0, interactive=False)
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise UserError(f"The database {_place(connection)} is of another version; run `manage.py migrate` first.")
+        raise UserError(
+            f"The database {_place(connection)} is of another version; run `{settings.PROGRAM} migrate` first."
+        )
 
 
 def check_empty(using: str = DEFAULT_DB_ALIAS) -> None:

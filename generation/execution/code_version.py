@@ -2,7 +2,7 @@
 
 import platform
 import tomllib
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any
 
 from django.conf import settings
@@ -16,9 +16,18 @@ LIBRARIES = ("django", "openai", "aiohttp", "httpx2", "celery", "vllm")
 
 def code_version() -> str:
     """Return the project's version, and the commit it runs from if that is known."""
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    commit = _commit()
-    return f"{project['version']}+{commit[:12]}" if commit else str(project["version"])
+    number, commit = _number(), _commit()
+    return f"{number}+{commit[:12]}" if commit else number
+
+
+def _number() -> str:
+    """Return the version that pyproject.toml states, or outside a checkout that of the distribution."""
+    try:
+        text = (settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        owners = packages_distributions().get("plumbline", ())
+        return version(owners[0]) if owners else "unknown"
+    return str(tomllib.loads(text)["project"]["version"])
 
 
 def _commit() -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from rich.console import Console
@@ -88,7 +89,7 @@ class RunCommand(BaseCommand):
         progress = self.summed_up(run)
         for words, count in progress.errors:
             self.stdout.write(f"  error ({count} times): {words}")
-        again = f"manage.py {self.name} --resume {run.public_id}"
+        again = f"{settings.PROGRAM} {self.name} --resume {run.public_id}"
         if run.status == AnyRun.Status.FAILED:
             stopped = "The run stopped" if run.message_json is not None else self.stopped
             raise CommandError(f"{stopped}: {run.message.rstrip('.')}. Correct this and then run: {again}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from annotation.models import Rater, Study, excluded_shown
 from calibration.data.frames import ABOUT_RESPONSES, NothingToRead, data_hash
 from calibration.data.labels import checklist_rows
@@ -67,7 +69,7 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
                 results = tuple(_results(study, reports, fits, progress))
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise UserError(
-            f"{path} is not a complete export of a study ({error}); create it again with manage.py export."
+            f"{path} is not a complete export of a study ({error}); create it again with {settings.PROGRAM} export."
         ) from error
     return Recomputation(manifest["study"], results, manifest["versions"], versions())
 

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.counters.counts import check, check_work
@@ -24,5 +25,5 @@ class Command(BaseCommand):
         for pk, rows in work.items():
             self.stdout.write(f"{names[pk]}: the counts of {rows} raters and instructions are wrong.")
         if (wrong or work) and not options["repair"]:
-            raise CommandError("Some counts are wrong; correct them with: manage.py check_counts --repair")
+            raise CommandError(f"Some counts are wrong; correct them with: {settings.PROGRAM} check_counts --repair")
         self.stdout.write("The counts are corrected." if wrong or work else "All counts are right.")

@@ -130,7 +130,7 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"Responses that say which model wrote them: {len(found)}, such as {found[0]!r}. A new study "
                 "of them asks at its launch how to handle the words. For a study that is open, run "
-                "manage.py scan_self_naming STUDY --mask"
+                f"{settings.PROGRAM} scan_self_naming STUDY --mask"
             )
 
 

@@ -212,7 +212,7 @@ class Command(BaseCommand):
         if naming:
             self.stderr.write(
                 f"Tasks with a response that says which model wrote it: {naming}. Mask the words or drop the tasks with "
-                f"manage.py scan_self_naming {study.slug}, or on the study's page of self-revealing responses."
+                f"{settings.PROGRAM} scan_self_naming {study.slug}, or on the study's page of self-revealing responses."
             )
 
     def _print(

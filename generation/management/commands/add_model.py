@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -98,7 +99,7 @@ class Command(BaseCommand):
         done = "added" if made else "changed"
         self.stdout.write(
             f"Model {model.name} has been {done}. It is served by endpoint {endpoint.name} ({endpoint.get_kind_display()}). "
-            f"To test the endpoint, run: manage.py probe_endpoint '{endpoint.name}'"
+            f"To test the endpoint, run: {settings.PROGRAM} probe_endpoint '{endpoint.name}'"
         )
 
 

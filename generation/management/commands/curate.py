@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.members.workspaces import workspace_for_command
@@ -103,7 +104,7 @@ class Command(BaseCommand):
         questions = ask_difficulty(benchmark)
         self.stdout.write(
             f"Benchmark {questions.slug} has {questions.instructions.count():,} questions. Have several models rate them: "
-            f"manage.py generate {questions.slug} --model A --model B --temperature 0 --max-tokens 500"
+            f"{settings.PROGRAM} generate {questions.slug} --model A --model B --temperature 0 --max-tokens 500"
         )
 
     def _print(self, curation: Curation, shown: int | None) -> None:

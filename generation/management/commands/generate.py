@@ -4,6 +4,7 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
@@ -134,7 +135,7 @@ class Command(RunCommand):
         return progress
 
     def further(self, run: GenerationRun, progress: Progress) -> str:
-        again = f"manage.py generate --resume {run.public_id} --retry-failed"
+        again = f"{settings.PROGRAM} generate --resume {run.public_id} --retry-failed"
         return f"Retry the failed responses with: {again}" if progress.failed else ""
 
 

@@ -51,7 +51,11 @@ class Command(BaseCommand):
         console.print("Ratings are simulated and the judge is scripted; every page that shows them says so.")
         _say_logins(console)
         if options["no_serve"]:
-            console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
+            if settings.PROGRAM == "manage.py":
+                console.print("Serve it with: make demo (or: .venv/bin/python manage.py serve)")
+            else:
+                # The folder is named, for it may be that of --data.
+                console.print(f"Serve it with: {settings.PROGRAM} serve --data '{settings.DATA_DIR}'", soft_wrap=True)
             return
         if options["host"] not in ("127.0.0.1", "localhost", "::1"):
             console.print("Anyone who can reach this address can sign in with these names and change everything here.")
@@ -96,7 +100,7 @@ def _say_logins(console: Console) -> None:
     for name in USERNAMES:
         if not known.get(name):
             console.print(
-                f"The password of {name} has been changed; set a new one with: manage.py add_person {name} "
+                f"The password of {name} has been changed; set a new one with: {settings.PROGRAM} add_person {name} "
                 "--new-password"
             )
 

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -124,7 +125,7 @@ class Command(RunCommand):
         for endpoint in untested(judge.language_model for judge in request.judges if judge.language_model):
             self.stdout.write(
                 f"Endpoint {endpoint.name} has not been tested, so the JSON schema is written into the prompt. To test "
-                f"whether the endpoint follows a schema, run: manage.py probe_endpoint '{endpoint.name}'"
+                f"whether the endpoint follows a schema, run: {settings.PROGRAM} probe_endpoint '{endpoint.name}'"
             )
         return run
 

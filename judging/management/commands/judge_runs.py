@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -40,7 +41,9 @@ class Command(BaseCommand):
         verbs = parser.add_mutually_exclusive_group()
         verbs.add_argument("--pause", action="store_true", help="Pause the run; open calls are still stored.")
         verbs.add_argument(
-            "--resume", action="store_true", help="Resume the run on a worker (here: manage.py judge --resume RUN)."
+            "--resume",
+            action="store_true",
+            help=f"Resume the run on a worker (here: {settings.PROGRAM} judge --resume RUN).",
         )
         verbs.add_argument("--cancel", action="store_true", help="Cancel the run permanently; its verdicts are kept.")
         parser.add_argument(
@@ -102,7 +105,7 @@ class Command(BaseCommand):
     def _list(self, workspace: Workspace, options: dict[str, Any]) -> None:
         asked = [name for name in (*VERBS, "retry_unscored") if options[name]]
         if asked or budget_of(options).limited:
-            raise CommandError("Give the id of a run; manage.py judge_runs lists the runs.")
+            raise CommandError(f"Give the id of a run; {settings.PROGRAM} judge_runs lists the runs.")
         found = JudgeRun.objects.filter(study__workspace=workspace)
         counted = with_counts(found.order_by("-created_at"), PlannedItem.objects.all(), PlannedItem.Status.WAITING)
         rows = [
@@ -125,7 +128,7 @@ class Command(BaseCommand):
                 f"{row['id']}  {row['status']:<9}  {row['done']} of {row['total']}  {row['judge']} on {row['study']}"
             )
         if not rows:
-            self.stdout.write("There are no judge runs yet; start one with manage.py judge.")
+            self.stdout.write(f"There are no judge runs yet; start one with {settings.PROGRAM} judge.")
         elif len(rows) == LISTED:
             self.stdout.write("Older runs are not shown.")
 
@@ -134,5 +137,7 @@ def _named(workspace: Workspace, public_id: str) -> JudgeRun:
     found = JudgeRun.objects.filter(study__workspace=workspace, public_id=public_id)
     run = found.select_related("study", "judge__rater").first()
     if run is None:
-        raise CommandError(f"There is no run {public_id!r} in this workspace; manage.py judge_runs lists them.")
+        raise CommandError(
+            f"There is no run {public_id!r} in this workspace; {settings.PROGRAM} judge_runs lists them."
+        )
     return run

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 THREADS = {settings.RUNS: 2, settings.REPORTS: 2, settings.SWEEPS: 2}
 """How much work of each queue is done at once. Each queue has a process of its own: computing a report, which may need all
 the memory there is, then neither delays the calls of a run nor ends them."""
+RUN_MODULE = (
+    "import os, runpy, sys; sys.path.append(os.getcwd()); "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+"""gunicorn and celery put the current folder first on the path unless it is there already: it is there, as the last one."""
 QUICK_SECONDS = 20.0
 """A worker that ends sooner is not restarted, since it would end again."""
 
@@ -39,11 +45,13 @@ class Command(BaseCommand):
         if has_no_account():
             self._say_how_to_begin(f"http://{options['host']}:{options['port']}/begin/", options["host"])
         # All learn what the server listens on: what a single user's machine allows, one that others reach does not.
-        environment = {**os.environ, "PLUMBLINE_BIND": options["host"]}
+        path = [str(settings.BASE_DIR), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PLUMBLINE_BIND": options["host"], "PYTHONPATH": os.pathsep.join(path)}
         running = {name: _started(command, environment) for name, command in programs.items()}
         begun = dict.fromkeys(running, time.monotonic())
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         self.stdout.write(f"Plumbline is at http://{options['host']}:{options['port']}/ (press Ctrl+C to stop)")
+        self.stdout.flush()
         try:
             while (ended := _first_to_end(running)) != WEB and time.monotonic() - begun[ended] > QUICK_SECONDS:
                 # Killed for its memory, say: nothing is lost, and raters go on.
@@ -73,11 +81,16 @@ def _started(command: list[str], environment: dict[str, str]) -> subprocess.Pope
     return subprocess.Popen(command, env=environment)  # nosec B603 # the commands are ours
 
 
+def _python(module: str, *options: str) -> list[str]:
+    """How to run a module of a library so that it finds our packages before any in the folder where serve was started."""
+    return [sys.executable, "-P", *options, "-c", RUN_MODULE, module]
+
+
 def _web(host: str, port: int, threads: int) -> list[str]:
     # Threads, not forks of a loaded parent: a figure rendered before a fork would hang the child.
     return [
-        *(sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}"),
-        *("--worker-class", "gthread", "--threads", str(threads), "--log-level", "warning"),
+        *(*_python("gunicorn"), "config.wsgi", "--bind", f"{host}:{port}", "--chdir", str(Path.cwd())),
+        *("--worker-class", "gthread", "--threads", str(threads), "--log-level", "warning", "--no-control-socket"),
     ]
 
 
@@ -88,7 +101,7 @@ def _workers() -> dict[str, list[str]]:
 def _worker(queue: str, threads: int) -> list[str]:
     return [
         # A warning about running as root is no news to whoever serves a demonstration from a container.
-        *(sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker", "-Q", queue),
+        *(*_python("celery", "-W", "ignore"), "-q", "-A", "config.celery", "worker", "-Q", queue),
         *("-n", f"{queue}@%h", "--pool", "threads", "--concurrency", str(threads), "--loglevel", "WARNING"),
         # Workers on one machine have nothing to tell each other, and each message would be a file.
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),

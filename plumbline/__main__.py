@@ -1,0 +1,5 @@
+"""`python -m plumbline` does what `plumbline` does."""
+
+from plumbline.start import main
+
+main()

@@ -1,0 +1,84 @@
+"""How long it takes from `pip install FILE.whl` to the address that the demonstration prints.
+
+    make bench NAME=install
+
+Builds the wheel, makes an empty environment with this Python's venv, installs the wheel with pip and with the locked
+versions of what it needs, and runs `plumbline demo` in an empty folder until it prints its address and the page answers.
+Packages come from where pip is configured to look for them, so the first part depends on that. The last line is JSON:
+install_s, demo_s and together install_to_address_s.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.installed.wheel import LOCK, bare_environment, build_wheel, wait_for_address
+
+LONGEST = 600.0
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        wheel = build_wheel(place / "wheel")
+        subprocess.run([sys.executable, "-m", "venv", str(place / "env")], check=True)
+        programs = place / "env" / "bin"
+        begun = time.perf_counter()
+        pip = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check", "--constraint", str(LOCK)]
+        subprocess.run([*pip, str(wheel)], check=True)
+        installed = time.perf_counter()
+        shown = serve(programs, place)
+    found = {"install_s": installed - begun, "demo_s": shown - installed, "install_to_address_s": shown - begun}
+    print(json.dumps({name: round(seconds, 1) for name, seconds in found.items()}))
+
+
+def serve(programs: Path, place: Path) -> float:
+    """Make and serve the demonstration; return when its address was printed, after its page has answered."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    (place / "work").mkdir()
+    server = subprocess.Popen(
+        [str(programs / "plumbline"), "demo", "--port", port, "--data", str(place / "data")],
+        cwd=place / "work",
+        env=bare_environment(place / "home"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        address = wait_for_address(server, LONGEST)
+        shown = time.perf_counter()
+        answers(address)
+        return shown
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.communicate(timeout=60)
+
+
+def answers(address: str) -> None:
+    """Return once the start page answers. Raises OSError where it does not within a minute."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=60):
+                return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
