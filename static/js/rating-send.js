@@ -9,6 +9,7 @@
   const FORGET_AFTER = 30 * 86_400_000;
   const AWAY = [408, 429, 502, 503, 504];
   const HOLD_AFTER = 12_000;
+  const HOLD_WAIT = 1_500;
   const UNDO_FOR = 5_000;
   const task = () => document.getElementById("task");
   const answers = () => document.getElementById("answers");
@@ -23,6 +24,7 @@
   let busy = false;
   let held = null;
   let holding = null;
+  let stopHolding = () => {};
   let path = location.pathname;
   let onTheWay = null;
 
@@ -135,8 +137,11 @@
     const of = current();
     const url = task()?.dataset.holdUrl;
     if (!url || held || !navigator.onLine) return;
+    const limit = new AbortController();
+    stopHolding = () => limit.abort();
     try {
-      const reply = await fetch(url, { method: "POST", headers: { "HX-Request": "true", "X-CSRFToken": token() } });
+      const headers = { "HX-Request": "true", "X-CSRFToken": token() };
+      const reply = await fetch(url, { method: "POST", headers, signal: limit.signal });
       if (reply.status !== 200 || reply.redirected) return;
       const html = await reply.text();
       const id = html.match(/data-assignment="([^"]+)"/)?.[1];
@@ -181,7 +186,10 @@
     const button = answers().querySelector(".submit");
     button.disabled = true;
     clearTimeout(timer);
+    // An answer does not wait for a task that is slow to come: the server brings the next one with its reply.
+    const slow = setTimeout(stopHolding, HOLD_WAIT);
     await holding;
+    clearTimeout(slow);
     const of = current();
     if (sending === of) await flushing;
     if (current() !== of) { busy = false; button.disabled = false; return; }

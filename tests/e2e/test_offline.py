@@ -130,3 +130,18 @@ def test_a_submit_whose_reply_is_lost_counts_once(open_page):
     wait_until_stored(page)
     assert answers_of(first) == expected
     assert first.scores.count() == 4
+
+
+def test_an_answer_does_not_wait_for_a_next_task_that_never_comes(open_page):
+    """The request that holds the next task ready stands still; the answer goes out all the same."""
+    make_study("checklist")
+    page = open_page()
+    begin(page)
+    first = open_assignment()
+    stalled = []
+    page.route("**/hold/", lambda route: stalled.append(route))
+    expected = do_by_keyboard(page, "checklist", first)
+    wait_until(page, lambda: stalled)
+    submit(page)
+    wait_for_another(page, first)
+    assert answers_of(first) == expected

@@ -22,7 +22,7 @@ def test_a_rater_without_cookies_reads_how_to_come_back_and_loses_nothing(open_p
     page.goto(link)
     page.click("button[value=yes]")
     page.click("form[action$='/rate/'] button")
-    page.wait_for_selector("#answers")
+    page.wait_for_url("**/rate/**")
     first = Assignment.objects.get(status="open")
     expected = do_by_keyboard(page, "checklist", first)
     wait_until_said(page, "saved")
@@ -59,7 +59,7 @@ def test_what_waits_is_kept_from_the_next_person_and_for_the_one_before(open_pag
         page.goto(link)
         page.click("button[value=yes]")
         page.click("form[action$='/rate/'] button")
-        page.wait_for_selector("#answers")
+        page.wait_for_url("**/rate/**")
 
     join()
     first = Assignment.objects.get(status="open")
