@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.weights.fit import PooledFits, WeightCertificate, certify_weights, pool_weights
+from calibration.statistics.weights.fit import (
+    PooledFits,
+    WeightCertificate,
+    certify_weights,
+    pool_weights,
+    with_finding,
+)
+from calibration.statistics.weights.gains import better_than_equal
 from core.errors import UserError
 
 Progress = Callable[[int, int, str], None]
@@ -83,6 +90,8 @@ def fit_categories(
         if progress:
             progress(done, len(rows), row.key)
         certificates.append(_certified(row, settings))
+    findings = better_than_equal([certificate.gain for certificate in certificates])
+    certificates = [with_finding(*each) for each in zip(certificates, findings, strict=True)]
     pooled = _pooled(rows, settings) if settings.pool else {}
     if progress:
         progress(len(rows), len(rows), "")
@@ -117,6 +126,7 @@ def _pooled(rows: Sequence[LabelledRows], settings: FitSettings) -> dict[str, Po
                 {row.key: (row.answers, row.overall, row.items, row.instructions) for row in family},
                 floor=settings.floor,
                 seed=settings.seed,
+                raters={row.key: row.raters for row in family} if all(row.raters for row in family) else None,
             )
         except NoStatistic as error:
             raise FitRefused(f"Pooling the categories of {parent or 'the study'}: {error}", family=parent) from error

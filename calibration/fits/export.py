@@ -12,6 +12,7 @@ from calibration.statistics.weights.fit import WeightCertificate
 from core.errors import UserError
 
 FORMAT = "plumbline-fit-1"
+MISSING = object()
 
 
 def fit_to_json(fit: Fit, *, rows: bool = True) -> dict[str, Any]:
@@ -89,9 +90,21 @@ def _results(
     found |= {name: fit[name] for name in ("rank", "collinear", "condition_number", "kkt_violation")}
     found["clusters"] = certificate["clusters"]
     found["warnings"] = certificate["warnings"]
+    found["gain_over_equal_weights"] = certificate.get("gain")
+    found["better_than_equal_weights"] = certificate.get("better") if certificate.get("gain") else None
+    found["populations"] = (pooled["categories"][key] if pooled else certificate).get("populations")
     found["certificate"] = certificate
     found["pooled"] = pooled
     return found
+
+
+def _repeats(new: Any, old: Any) -> bool:
+    """Whether a figure is the same; what exports of earlier versions did not have yet does not count."""
+    if old is MISSING:
+        return True
+    if isinstance(new, dict) and isinstance(old, dict):
+        return old.keys() <= new.keys() and all(_repeats(value, old.get(name, MISSING)) for name, value in new.items())
+    return bool(new == old)
 
 
 @dataclass(frozen=True)
@@ -136,7 +149,7 @@ def refit_from_json(payload: Mapping[str, Any]) -> Refit:
         f"{new['category']}: {name}"
         for new, old in zip(again, stated, strict=True)
         for name in new
-        if new[name] != old.get(name)
+        if not _repeats(new[name], old.get(name, MISSING))
     ]
     kept = {name: value for name, value in payload.items() if name != "categories"}
     return Refit({**kept, "versions": versions(), "categories": again}, tuple(different))

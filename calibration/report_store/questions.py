@@ -13,7 +13,7 @@ from annotation.policies.policies import Policies
 from calibration.models import Report
 from calibration.report_store.state import state_of
 
-SHAPE = 8
+SHAPE = 9
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 STATE = frozenset(["state", "beside", "reviews"])
 """Settings that say which rows there were, not what was asked for."""

@@ -1,7 +1,7 @@
 """What stands behind a fit: which weights to use, the pooling path, floors, leaving out, cohorts, another fit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -17,9 +17,10 @@ from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.report_reasons import NoPooling
 from calibration.statistics.resampling import FloatArray, IntervalKind, cluster_codes
 from calibration.statistics.weights.fit import fit_weights, weight_intervals
-from calibration.statistics.weights.gains import FamilyRows, Verdict, weigh_verdict
+from calibration.statistics.weights.gains import FamilyRows, Verdict, decided, gains_of
 from calibration.statistics.weights.least_squares import cluster_sums
 from calibration.statistics.weights.pooling import pool_weights
+from calibration.statistics.weights.rivals import RivalMethods, rival_methods
 from calibration.statistics.weights.sensitivity import (
     Dropped,
     FitsCompared,
@@ -55,7 +56,10 @@ class Cohort:
 
 @dataclass(frozen=True)
 class CategoryDepth:
-    """What stands behind the weights of one category; `other` compares them with another fit, None without one."""
+    """What stands behind the weights of one category; `other` compares them with another fit, None without one.
+
+    `rivals` compares fitted weights with ridge regression and partial least squares.
+    """
 
     key: str
     items: list[str]
@@ -66,6 +70,7 @@ class CategoryDepth:
     models: Dropped | Missing
     cohorts: list[Cohort]
     other: FitsCompared | Missing | None
+    rivals: RivalMethods | Missing
 
 
 @dataclass(frozen=True)
@@ -121,18 +126,25 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Depth]:
     floor, draws, seed = float(fit.settings["floor"]), int(settings["draws"]), int(settings["seed"])
     categories = []
     for category in rows.values():
-        against = _against(category, rivals, floor, other, draws, seed) if other else None
+        against = _against(category, rivals, floor, other) if other else None
         categories.append(_category(category, rows, floor, cohorts, against, draws, seed))
     return fit.data_hash, WeightsInDepth(
         fit=fit.public_id,
         with_=other.public_id if other else "",
         floor=floor,
-        categories=categories,
+        categories=_decided(categories),
         families=_families(rows, floor, seed),
     )
 
 
 WEIGHTS: ReportKind[Depth] = register(ReportKind("weights in depth", _compute, slow_from=60_000, shape=Depth))
+
+
+def _decided(categories: list[CategoryDepth]) -> list[CategoryDepth]:
+    """Decide for all categories together, as the fit does, so that both state the same finding."""
+    known = [row.verdict for row in categories if not isinstance(row.verdict, Missing)]
+    verdicts = iter(decided(known))
+    return [row if isinstance(row.verdict, Missing) else replace(row, verdict=next(verdicts)) for row in categories]
 
 
 def _rows_of(fit: Fit) -> dict[str, LabelledRows]:
@@ -164,11 +176,12 @@ def _category(
         for key, sibling in rows.items()
         if sibling.parent == category.parent and key != category.key
     }
+    raters = category.raters or None
     return CategoryDepth(
         key=category.key,
         items=list(category.items),
         n=len(category.overall),
-        verdict=part(lambda: weigh_verdict(_family_rows(category), family, floor=floor, draws=draws, seed=seed)),
+        verdict=part(lambda: gains_of(_family_rows(category), family, floor=floor, raters=raters)),
         floors=part(lambda: list(floor_path(category.answers, category.overall, category.instructions))),
         raters=part(lambda: _dropped(category, category.raters, floor)),
         models=part(lambda: _dropped(category, category.models, floor)),
@@ -177,6 +190,11 @@ def _category(
             for name in sorted({cohorts[rater] for rater in category.raters if rater in cohorts})
         ],
         other=other,
+        rivals=part(
+            lambda: rival_methods(
+                category.answers, category.overall, category.instructions, raters, floor=floor, seed=seed
+            )
+        ),
     )
 
 
@@ -209,7 +227,7 @@ def _cohort(
 
 
 def _against(
-    category: LabelledRows, rivals: Mapping[str, LabelledRows], floor: float, other: Fit, draws: int, seed: int
+    category: LabelledRows, rivals: Mapping[str, LabelledRows], floor: float, other: Fit
 ) -> FitsCompared | Missing:
     """Compare this category's fit with that of the other fit, on this fit's rows."""
     rival = rivals.get(category.key)
@@ -221,8 +239,7 @@ def _against(
             (category.answers, category.overall, category.instructions),
             (rival.answers[:, columns], rival.overall, rival.instructions),
             floors=(floor, float(other.settings["floor"])),
-            draws=draws,
-            seed=seed,
+            raters=category.raters or None,
         )
     )
 

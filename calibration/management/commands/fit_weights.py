@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,17 @@ from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
-from calibration.web.messages.statistics import warning_sentence
+from calibration.web.weights.certificate import warning_sentence
 from core.errors import UserError
 
 MOST_DRAWS = 20_000
+
+
+def _ends(category: Mapping[str, Any], population: str) -> list[str]:
+    """Write the ends of each weight for one of the two populations; empty where none are stated."""
+    found = category["populations"] or {}
+    low, high = found.get(f"{population}_low") or [], found.get(f"{population}_high") or []
+    return [f"[{least:.1f}, {most:.1f}]" for least, most in zip(low, high, strict=True)]
 
 
 class Command(StudyCommand):
@@ -118,9 +126,16 @@ class Command(StudyCommand):
             unseen = one["r2_leave_one_instruction_out"]
             said = "not defined" if unseen is None else f"{unseen:.3f}"
             self.stdout.write(f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on held-out instructions {said}")
-            for item, weight, raw in zip(one["items"], one["weights"], one["raw_weights"], strict=True):
+            if one["better_than_equal_weights"] is not None:
+                shown = "are" if one["better_than_equal_weights"] else "are not shown to be"
+                self.stdout.write(f"  These weights {shown} better than equal weights on held-out instructions.")
+            such, these = _ends(one, "such"), _ends(one, "these")
+            if such or these:
+                self.stdout.write("  weight  [raters like these]  [exactly these raters]")
+            for place, (item, weight) in enumerate(zip(one["items"], one["weights"], strict=True)):
                 floored = "  at the floor" if item in one["at_floor"] else ""
-                self.stdout.write(f"  {weight:6.2f}  (raw {raw:.4f})  {item}{floored}")
+                ends = f"{such[place] if such else '–':15}  {these[place] if these else '–':15}"
+                self.stdout.write(f"  {weight:6.2f}  {ends}  (raw {one['raw_weights'][place]:.4f})  {item}{floored}")
             reasons = [
                 f"{one[name]:,} because {why}"
                 for name, why in (

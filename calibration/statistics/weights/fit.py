@@ -5,7 +5,7 @@ the same rater gave it, mapped to 0..10. HelloBench (arXiv 2409.16191), Eq. 1 to
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from calibration.statistics.resampling import (
     cluster_codes,
     cluster_intervals,
 )
+from calibration.statistics.weights.gains import Gain, better_than_equal, equal_gain
 from calibration.statistics.weights.least_squares import (
     COLLINEAR,
     KKT_ALLOWED,
@@ -31,6 +32,12 @@ from calibration.statistics.weights.least_squares import (
     nonnegative,
 )
 from calibration.statistics.weights.pooling import PooledCategory, PooledFits, pool_weights
+from calibration.statistics.weights.populations import (
+    LEAST_UNEXPLAINED,
+    TheseEnds,
+    WeightPopulations,
+    weight_populations,
+)
 from calibration.statistics.weights.rows import check_rows
 
 __all__ = [
@@ -47,8 +54,8 @@ __all__ = [
 ]
 
 DEFAULT_FLOOR = 0.5
-LEAST_UNEXPLAINED = 1e-15
 ROWS_PER_ITEM = 10
+NOT_BETTER = "not_better_than_equal"
 
 
 @dataclass(frozen=True)
@@ -127,9 +134,11 @@ class WeightCertificate:
     `equal_fitted` has equal weights and one fitted scale, `equal_plain` the mean answer times 10 (nothing fitted),
     `ols` unconstrained least squares with intercept, `ols_no_intercept` without. `clusters` counts the clusters of
     each kind that was labelled: "instruction", "rater", "model". `out_of_sample` and `intervals` have the same keys,
-    less those with fewer than two clusters (intervals: instruction and rater only). `warnings` are codes, sorted:
-    collinear; few_clusters (under 20 instructions); few_raters (under 20); no_cross_validation (one
-    instruction); not_better_than_equal (on left-out instructions); rows_under_10_per_item; underdetermined_fold.
+    less those with fewer than two clusters (intervals: instruction and rater only). `gain` is that over equal weights on
+    held-out instructions, None with a single instruction, and `better` whether it is shown (see better_than_equal).
+    `populations` are the intervals for such and for these raters, None in certificates made before. `warnings` are codes,
+    sorted: collinear; few_clusters (under 20 instructions); few_raters (under 20); no_cross_validation (one
+    instruction); not_better_than_equal (not shown on held-out instructions); rows_under_10_per_item; underdetermined_fold.
     """
 
     fit: WeightFit
@@ -143,6 +152,9 @@ class WeightCertificate:
     warnings: tuple[str, ...]
     draws: int
     seed: int
+    gain: Gain | None = None
+    better: bool = False
+    populations: WeightPopulations | None = None
 
 
 def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFAULT_FLOOR) -> WeightFit:
@@ -226,7 +238,19 @@ def certify_weights(
         out_of_sample[kind] = predict_left_out(sums, floor)
         if kind != "model":
             intervals[kind] = weight_intervals(sums, floor, draws=draws, seed=seed, min_clusters=min_clusters)
-    return WeightCertificate(
+    gain = equal_gain(x, y, instructions, raters, floor=floor) if clusters["instruction"] > 1 else None
+    ends = intervals.get("instruction")
+    populations = weight_populations(
+        x,
+        y,
+        cluster_codes(instructions)[0],
+        None if raters is None else cluster_codes(raters)[0],
+        floor=floor,
+        at_floor=fit.at_floor,
+        these=_these(ends) if ends else TheseEnds(fit.weights, fit.weights, fit.r2, fit.r2, "none"),
+        seed=seed,
+    )
+    certificate = WeightCertificate(
         fit=fit,
         equal_fitted=_equal_fitted(x, y),
         equal_plain=_baseline(x, y, np.full(x.shape[1], 10 / x.shape[1])),
@@ -238,7 +262,22 @@ def certify_weights(
         warnings=_warnings(fit, clusters, out_of_sample),
         draws=draws,
         seed=seed,
+        gain=gain,
+        populations=populations,
     )
+    return with_finding(certificate, better_than_equal([gain])[0])
+
+
+def with_finding(certificate: WeightCertificate, better: bool) -> WeightCertificate:
+    """Return the certificate with the finding on equal weights, and the warning where it is not shown."""
+    others = {code for code in certificate.warnings if code != NOT_BETTER}
+    unknown = certificate.gain is None
+    warnings = others if better or unknown else others | {NOT_BETTER}
+    return replace(certificate, better=better, warnings=tuple(sorted(warnings)))
+
+
+def _these(ends: WeightIntervals) -> TheseEnds:
+    return TheseEnds(ends.weights_low, ends.weights_high, ends.r2_low, ends.r2_high, ends.interval_kind)
 
 
 def predict_left_out(sums: Sums, floor: float) -> OutOfSample:
@@ -325,7 +364,6 @@ def _warnings(fit: WeightFit, clusters: Mapping[str, int], out_of_sample: Mappin
         "rows_under_10_per_item": fit.n < ROWS_PER_ITEM * len(fit.weights),
         "collinear": fit.collinear,
         "no_cross_validation": by_instruction is None,
-        "not_better_than_equal": by_instruction is not None and by_instruction.r2 <= by_instruction.equal_r2,
         "few_clusters": clusters["instruction"] < MIN_CLUSTERS,
         "few_raters": clusters.get("rater", MIN_CLUSTERS) < MIN_CLUSTERS,
         "underdetermined_fold": any(fold.underdetermined for fold in out_of_sample.values()),

@@ -1,46 +1,69 @@
 """The choice of weights: a category's own, its family's, or equal ones, by their prediction of held-out data. PURE.
 
 Every candidate is fitted without an instruction and predicts its overall scores; a gain is the reduction of the mean
-squared error of one candidate by another, with an interval over whole instructions.
+squared error of one candidate by another, with intervals for such raters and for these raters.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.crossed import CellSums, WhyNot, crossed_ratios, holm
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.resampling import (
-    BoolArray,
-    CountedStatistic,
-    FloatArray,
-    IntervalKind,
-    Labels,
-    cluster_codes,
-    cluster_intervals,
-)
+from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistics.weights.least_squares import Sums, cluster_sums, floored_solve
 from calibration.statistics.weights.rows import check_rows
 
 Scheme: TypeAlias = Literal["own", "parent", "equal"]
+GainKind: TypeAlias = Literal["t95", "leave_one_out_range", "none"]
 FamilyRows: TypeAlias = tuple[FloatArray, FloatArray, Sequence[str], Labels]
 """Answers (n, p) in 0..1, overall (n,) in 0..10, item keys (p,), instruction labels (n,)."""
+
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Reduction of the mean squared error on held-out instructions (squared points of 0..10), with ends over instructions.
+    """Reduction of the mean squared error on held-out instructions (squared points of 0..10), a paired difference.
 
-    `share` is the same as a share of the variance of the overall scores, a difference of R2.
+    `such_low` and `such_high` are its 95 % interval for such raters, None where `not_stated` says why there is none; `low`
+    and `high` are for these raters, as `interval_kind` says. `p`, two-sided, inverts the first of the two that is stated,
+    None where there is neither; `needed` instructions would show a gain of this size with 80 % power. `share` is the value
+    as a share of the variance of the overall scores, a difference of R2.
     """
 
     value: float
     low: float
     high: float
     share: float
-    interval_kind: IntervalKind
+    interval_kind: GainKind
     clusters: int
+    such_low: float | None = None
+    such_high: float | None = None
+    not_stated: WhyNot = "positions"
+    p: float | None = None
+    needed: int | None = None
+
+    @property
+    def main(self) -> "MainEnds":
+        """The interval that decides: for such raters, or for these where only that one is stated."""
+        if self.such_low is None or self.such_high is None:
+            return MainEnds(self.value, self.low, self.high, self.interval_kind, such=False)
+        return MainEnds(self.value, self.such_low, self.such_high, "t95", such=True)
+
+
+@dataclass(frozen=True)
+class MainEnds:
+    """A value with the interval that decides; `such` says whether it holds for such raters or for these alone."""
+
+    value: float
+    low: float
+    high: float
+    interval_kind: GainKind
+    such: bool
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,9 @@ class Verdict:
     """The recommended scheme `use`; `mse` and `r2` of each scheme on held-out instructions.
 
     `own_over_equal`, `parent_over_equal` and `own_over_parent` are the gains behind it; those with the parent are empty
-    if the category has no family. `sure` says that the deciding interval is a 95 % interval and excludes 0.
+    if the category has no family. `better` says that the category's own weights predict better than equal weights, which is
+    the one finding that every page reads (see better_than_equal). `sure` says that the deciding gain is shown, or for equal
+    weights, that there was a 95 % interval which could have shown another.
     """
 
     use: Scheme
@@ -60,52 +85,100 @@ class Verdict:
     own_over_parent: tuple[Gain, ...]
     n: int
     instructions: int
+    better: bool = False
 
 
 @dataclass(frozen=True)
 class LeftOutErrors:
-    """Squared errors on each left-out instruction (k,), the rows n (k,), and the overall scores' summed squares."""
+    """Squared errors (rows,) on each left-out instruction, the overall scores' summed squares, and the rows' codes.
+
+    `raters` None: the data number positions, not persons.
+    """
 
     errors: Mapping[Scheme, FloatArray]
-    n: FloatArray
     spread: float
+    instructions: IntArray
+    raters: IntArray | None
+
+
+def better_than_equal(gains: Sequence[Gain | None]) -> list[bool]:
+    """Which gains are shown: above 0 with a p, corrected for the number of categories by Holm's method, below .05.
+
+    The one rule by which weights are called better than equal weights. A category without an interval is not shown.
+    """
+    p = holm(np.array([np.nan if gain is None or gain.p is None else gain.p for gain in gains], dtype=np.float64))
+    return [
+        gain is not None and gain.value > 0 and bool(each < SIGNIFICANT) for gain, each in zip(gains, p, strict=True)
+    ]
 
 
 def weigh_verdict(
-    rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float = 0.5, draws: int = 1000, seed: int = 0
+    rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float = 0.5, raters: Labels | None = None
 ) -> Verdict:
     """Recommend weights for a category; `family` holds the rows of its siblings, without its own.
 
-    A scheme must be better than equal weights, and own weights also better than the family's, with the whole interval
-    above 0; otherwise the simpler scheme is used. Raises TooFewRatings with fewer than two instructions.
+    A scheme must be shown to be better than equal weights, and own weights also than the family's; otherwise the simpler
+    scheme is used. Raises TooFewRatings with fewer than two instructions. See weigh_verdicts for several categories.
     """
-    found = left_out_errors(rows, family, floor=floor)
+    return decided([gains_of(rows, family, floor=floor, raters=raters)])[0]
+
+
+def gains_of(
+    rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float = 0.5, raters: Labels | None = None
+) -> Verdict:
+    """Compute the gains of a category with equal weights as the scheme to use until `decided` says otherwise."""
+    found = left_out_errors(rows, family, floor=floor, raters=raters)
     errors = found.errors
 
     def gain(rival: Scheme, over: Scheme) -> Gain:
-        return _gain(errors[over] - errors[rival], found, draws, seed)
+        return error_gain(errors[over] - errors[rival], found.instructions, found.raters, spread=found.spread)
 
-    own = gain("own", "equal")
     has_parent = "parent" in errors
-    parent = (gain("parent", "equal"),) if has_parent else ()
-    apart = (gain("own", "parent"),) if has_parent else ()
-    use, deciding = _decide(own, parent, apart)
-    total = float(found.n.sum())
+    n = len(found.instructions)
     return Verdict(
-        use=use,
-        sure=deciding.interval_kind == "bootstrap95" and (deciding.low > 0) == (use != "equal"),
-        mse={name: float(error.sum()) / total for name, error in errors.items()},
+        use="equal",
+        sure=False,
+        mse={name: float(error.sum()) / n for name, error in errors.items()},
         r2={name: 1 - float(error.sum()) / found.spread for name, error in errors.items()},
-        own_over_equal=own,
-        parent_over_equal=parent,
-        own_over_parent=apart,
-        n=int(total),
-        instructions=len(found.n),
+        own_over_equal=gain("own", "equal"),
+        parent_over_equal=(gain("parent", "equal"),) if has_parent else (),
+        own_over_parent=(gain("own", "parent"),) if has_parent else (),
+        n=n,
+        instructions=int(found.instructions.max()) + 1,
     )
 
 
-def left_out_errors(rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float) -> LeftOutErrors:
-    """Compute the errors of every scheme on each instruction, fitted without it."""
+def decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Decide for all categories of a fit together, with p values corrected for their number."""
+    own = better_than_equal([verdict.own_over_equal for verdict in verdicts])
+    parent = better_than_equal([next(iter(verdict.parent_over_equal), None) for verdict in verdicts])
+    apart = better_than_equal([next(iter(verdict.own_over_parent), None) for verdict in verdicts])
+    found = []
+    for verdict, beats, family_beats, beats_family in zip(verdicts, own, parent, apart, strict=True):
+        use: Scheme = "equal"
+        if beats and (beats_family or not family_beats):
+            use = "own"
+        elif family_beats:
+            use = "parent"
+        sure = use != "equal" or verdict.own_over_equal.p is not None
+        found.append(replace(verdict, use=use, sure=sure, better=beats))
+    return found
+
+
+def equal_gain(
+    answers: FloatArray, overall: FloatArray, instructions: Labels, raters: Labels | None, *, floor: float
+) -> Gain:
+    """The gain of the fitted weights over equal weights. Raises TooFewRatings with fewer than two instructions."""
+    keys = [str(place) for place in range(answers.shape[1])]
+    found = left_out_errors((answers, overall, keys, instructions), {}, floor=floor, raters=raters)
+    saved = found.errors["equal"] - found.errors["own"]
+    return error_gain(saved, found.instructions, found.raters, spread=found.spread)
+
+
+def left_out_errors(
+    rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor: float, raters: Labels | None = None
+) -> LeftOutErrors:
+    """Compute the squared error of every scheme on each row, fitted without the row's instruction."""
     answers, overall = check_rows(rows[0], rows[1], floor)
     codes, k = cluster_codes(rows[3])
     if k < 2:
@@ -113,16 +186,18 @@ def left_out_errors(rows: FamilyRows, family: Mapping[str, FamilyRows], *, floor
     sums = cluster_sums(answers, overall, codes, k)
     training = sums.without_each()
     p = answers.shape[1]
-    own = floored_solve(training, floor)
     squares = training.gram.sum(axis=(1, 2))
     scale = np.where(squares > 0, training.xy.sum(axis=1) / np.where(squares > 0, squares, 1.0), 0.0)
-    errors: dict[Scheme, FloatArray] = {
-        "own": sums.squared_error(own),
-        "equal": sums.squared_error(np.repeat(scale[:, None], p, axis=1)),
+    weights: dict[Scheme, FloatArray] = {
+        "own": floored_solve(training, floor),
+        "equal": np.repeat(scale[:, None], p, axis=1),
     }
     if family:
-        errors["parent"] = sums.squared_error(_family_weights(training, rows, family, floor))
-    return LeftOutErrors(errors, sums.n, float(sums.total().centred_squares()))
+        weights["parent"] = _family_weights(training, rows, family, floor)
+    errors = {name: (overall - (answers * raw[codes]).sum(axis=1)) ** 2 for name, raw in weights.items()}
+    return LeftOutErrors(
+        errors, float(sums.total().centred_squares()), codes, cluster_codes(raters)[0] if raters is not None else None
+    )
 
 
 def _family_weights(training: Sums, rows: FamilyRows, family: Mapping[str, FamilyRows], floor: float) -> FloatArray:
@@ -144,34 +219,38 @@ def _family_weights(training: Sums, rows: FamilyRows, family: Mapping[str, Famil
     return floored_solve(Sums(gram, xy, yy, y, n), floor)[:, mine]
 
 
-def error_gain(
-    worse: FloatArray, better: FloatArray, n: FloatArray, *, draws: int, seed: int
-) -> tuple[float, float, float, IntervalKind]:
-    """Mean error saved, sum(worse - better)/sum(n) over clusters (k,), with its ends."""
-    sums = np.column_stack([worse - better, n])
+def error_gain(saved: FloatArray, instructions: IntArray, raters: IntArray | None, *, spread: float) -> Gain:
+    """Mean error saved (rows,), with its ends over instructions and raters, whose codes (rows,) are from 0 up.
 
-    def statistic(counts: FloatArray) -> tuple[FloatArray, BoolArray]:
-        drawn = counts @ sums
-        return drawn[:, :1] / drawn[:, 1:], np.ones(len(drawn), dtype=np.bool_)
-
-    counted: CountedStatistic = statistic
-    value, ends = cluster_intervals(counted, len(n), draws=draws, seed=seed)
-    return float(value[0]), float(ends.low[0]), float(ends.high[0]), ends.kind
-
-
-def _gain(saved: FloatArray, found: LeftOutErrors, draws: int, seed: int) -> Gain:
-    value, low, high, kind = error_gain(saved, np.zeros_like(saved), found.n, draws=draws, seed=seed)
-    variance = found.spread / float(found.n.sum())
-    return Gain(value, low, high, value / variance if variance > 0 else 0.0, kind, len(found.n))
-
-
-def _decide(own: Gain, parent: tuple[Gain, ...], apart: tuple[Gain, ...]) -> tuple[Scheme, Gain]:
-    """The scheme to use and the gain that decides it."""
-    if parent:
-        if own.low > 0 and apart[0].low > 0:
-            return "own", apart[0]
-        if parent[0].low > 0:
-            return "parent", parent[0]
-    if own.low > 0:
-        return "own", own
-    return "equal", own
+    Under 20 instructions, the ends are the range over leaving one out. `spread` is the overall scores' summed squares.
+    """
+    k, n = int(instructions.max()) + 1, len(saved)
+    r = 1 if raters is None else int(raters.max()) + 1
+    persons = np.zeros_like(instructions) if raters is None else raters
+    cell, place = np.unique(instructions * r + persons, return_inverse=True)
+    place = place.reshape(-1).astype(np.int64)
+    by_instruction = sum_by(instructions, k, saved), sum_by(instructions, k, np.ones(n))
+    found = crossed_ratios(
+        CellSums(
+            num=by_instruction[0][:, None],
+            den=by_instruction[1][:, None],
+            taken_num=sum_by(place, len(cell), saved)[:, None],
+            taken_den=sum_by(place, len(cell), np.ones(n))[:, None],
+            instruction=(cell // r).astype(np.int64),
+            rater=(cell % r).astype(np.int64),
+        )
+    )
+    value = float(found.value[0])
+    share = value * n / spread if spread > 0 else 0.0
+    why: WhyNot = found.not_stated[0] or ""
+    if why == "few_instructions":
+        without = (saved.sum() - by_instruction[0]) / (n - by_instruction[1])
+        return Gain(value, float(without.min()), float(without.max()), share, "leave_one_out_range", k, not_stated=why)
+    low, high = (float(ends[0]) for ends in found.ends(such=False))
+    gain = Gain(value, low, high, share, "t95", k, needed=found.needed(0))
+    if why:
+        p = float(found.p_values(such=False)[0])
+        return replace(gain, not_stated="positions" if raters is None else why, p=p)
+    such_low, such_high = (float(ends[0]) for ends in found.ends(such=True))
+    p = float(found.p_values(such=True)[0])
+    return replace(gain, such_low=such_low, such_high=such_high, not_stated="", p=p)

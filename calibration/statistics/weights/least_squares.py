@@ -109,6 +109,14 @@ def floored_solve(sums: Sums, floor: float) -> FloatArray:
     return np.asarray(floor + excess, dtype=np.float64)
 
 
+def unconstrained_solve(sums: Sums) -> FloatArray:
+    """Coefficients (b, p) of least squares without a floor, of smallest norm where directions are empty."""
+    if bool(_full_rank(sums.gram).all()):
+        return np.asarray(np.linalg.solve(sums.gram, sums.xy[:, :, None])[:, :, 0], dtype=np.float64)
+    inverse = np.linalg.pinv(sums.gram, rcond=COLLINEAR, hermitian=True)
+    return np.asarray(np.einsum("bij,bj->bi", inverse, sums.xy), dtype=np.float64)
+
+
 def kkt_violation(
     gradient: FloatArray, excess: FloatArray, squares: FloatArray, target_squares: FloatArray
 ) -> FloatArray:

@@ -7,16 +7,20 @@ instructions out of both the category and the parent. The method is our own.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isinf
 
 import numpy as np
 
+from calibration.statistics.crossed import crossed_refits
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
-from calibration.statistics.weights.least_squares import Sums, cluster_sums, floored_solve
+from calibration.statistics.populations import MOST_REPLICATES
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.weights.least_squares import Sums, cluster_sums, floored_solve, unconstrained_solve
+from calibration.statistics.weights.populations import WeightPopulations, fit_quantities, populations_of
 from calibration.statistics.weights.rows import check_rows
 
+NUMBERS_AT_ONCE = 20_000_000
 STRENGTHS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, inf)
 
 CategoryRows = tuple[FloatArray, FloatArray, Sequence[str], Labels]
@@ -29,7 +33,8 @@ class PooledCategory:
 
     `plain_raw_weights` are those at strength 0, `parent_raw_weights` the parent's for the same keys. `cv_mse` and
     `cv_mse_plain` are mean squared errors on held-out instructions; `gain` is the reduction by pooling. `r2`
-    (centred) and `mse` are on the `n` rows fitted.
+    (centred) and `mse` are on the `n` rows fitted. `populations` are intervals at this strength, in which the parent's
+    weights are fitted again as well.
     """
 
     keys: tuple[str, ...]
@@ -43,6 +48,7 @@ class PooledCategory:
     cv_mse: float
     cv_mse_plain: float
     gain: float
+    populations: WeightPopulations | None = None
 
 
 @dataclass(frozen=True)
@@ -89,12 +95,15 @@ def pool_weights(
     strengths: Sequence[float] = STRENGTHS,
     folds: int = 10,
     seed: int = 0,
+    raters: Mapping[str, Labels] | None = None,
 ) -> PooledFits:
     """Fit every category's weights, drawn toward the parent's with the strength that predicts held-out instructions best.
 
     0 and infinity are always among the strengths tried. Of equally good strengths, the largest is chosen. A category
-    may have fewer rows than items. Raises TooFewRatings with fewer than two instructions in total, ConstantScores
-    for a category whose overall scores are all the same, OutOfRange, NotConverged.
+    may have fewer rows than items. `raters` label each category's rows, where the data name persons.
+
+    Raises TooFewRatings with fewer than two instructions in total, ConstantScores for a category whose overall scores are
+    all the same, OutOfRange, NotConverged.
     """
     tried = tuple(sorted({0.0, inf, *(float(s) for s in strengths)}))
     if tried[0] < 0:
@@ -111,6 +120,7 @@ def pool_weights(
     path = np.sum(list(errors.values()), axis=0) / sum(rows.values())
     best = len(tried) - 1 - int(np.argmin(path[::-1]))
     whole = {name: _stacked(part.sums.total()) for name, part in parts.items()}
+    ends = _populations(keys, parts, categories, raters, tried[best], floor, seed)
     parent = _parent(keys, [(parts[name], sums) for name, sums in whole.items()], 1, floor)[0]
     return PooledFits(
         strength=tried[best],
@@ -118,7 +128,10 @@ def pool_weights(
         gain=float(path[0] - path[best]),
         parent=dict(zip(keys, parent.tolist(), strict=True)),
         categories={
-            name: _finished(part, whole[name], parent[part.columns], tried[best], errors[name][[0, best]], floor)
+            name: replace(
+                _finished(part, whole[name], parent[part.columns], tried[best], errors[name][[0, best]], floor),
+                populations=ends[name],
+            )
             for name, part in parts.items()
         },
         folds=used,
@@ -131,17 +144,74 @@ def pooled_solve(sums: Sums, parent: FloatArray, strength: float, floor: float) 
     """Raw weights (b, p) of a stack of problems drawn toward parents (b, p) by `strength`, none below `floor`."""
     if isinf(strength):
         return parent
-    p = parent.shape[1]
-    return floored_solve(
-        Sums(
-            sums.gram + strength * np.eye(p),
-            sums.xy + strength * parent,
-            sums.yy + strength * (parent**2).sum(axis=1),
-            sums.y,
-            sums.n,
-        ),
-        floor,
+    return floored_solve(_drawn_toward(sums, parent, strength), floor)
+
+
+def _drawn_toward(sums: Sums, parent: FloatArray, strength: float) -> Sums:
+    return Sums(
+        sums.gram + strength * np.eye(parent.shape[1]),
+        sums.xy + strength * parent,
+        sums.yy + strength * (parent**2).sum(axis=1),
+        sums.y,
+        sums.n,
     )
+
+
+def _populations(
+    keys: list[str],
+    parts: Mapping[str, _Category],
+    categories: Mapping[str, CategoryRows],
+    raters: Mapping[str, Labels] | None,
+    strength: float,
+    floor: float,
+    seed: int,
+) -> dict[str, WeightPopulations]:
+    """Intervals of every category's pooled weights, by refits of the whole family without each cluster of its rows."""
+    rows = {name: check_rows(answers, overall, floor) for name, (answers, overall, _, _) in categories.items()}
+    sizes = [len(y) for _, y in rows.values()]
+    ends = np.cumsum([0, *sizes])
+    instructions = cluster_codes([label for _, _, _, labels in categories.values() for label in labels])[0]
+    persons = None if raters is None else cluster_codes([label for name in rows for label in raters[name]])[0]
+
+    def quantities(codes: IntArray, groups: int, *, without: bool) -> tuple[FloatArray, BoolArray]:
+        stacks = {}
+        for place, (name, (x, y)) in enumerate(rows.items()):
+            sums = cluster_sums(x, y, codes[ends[place] : ends[place + 1]], groups)
+            stacks[name] = sums.without_each() if without else sums
+        parents = _parent(keys, [(parts[name], sums) for name, sums in stacks.items()], groups, floor)
+        found, defined = [], np.ones(groups, dtype=np.bool_)
+        for name, sums in stacks.items():
+            own = parents[:, parts[name].columns]
+            values, known = _quantities(sums, own, strength, floor)
+            found.append(values)
+            defined &= known
+        return np.column_stack(found), defined
+
+    def without_each(codes: IntArray, groups: int) -> tuple[FloatArray, BoolArray]:
+        return quantities(codes, groups, without=True)
+
+    value = quantities(np.zeros(ends[-1], dtype=np.int64), 1, without=False)[0][0]
+    most = max(1, NUMBERS_AT_ONCE // len(keys) ** 2)
+    found = crossed_refits(instructions, persons, without_each, value, most=min(most, MOST_REPLICATES), seed=seed)
+    intervals, start = {}, 0
+    for name, part in parts.items():
+        p = len(part.keys)
+        of_category = found.part(slice(start, start + 2 * p + 2))
+        at_floor = of_category.value[:p] <= of_category.value[2 * p] * (1 + 1e-9)
+        intervals[name] = populations_of(of_category, at_floor, positions=raters is None)
+        start += 2 * p + 2
+    return intervals
+
+
+def _quantities(sums: Sums, parents: FloatArray, strength: float, floor: float) -> tuple[FloatArray, BoolArray]:
+    """The quantities of fit_quantities, at this pooling strength; the coefficients without a floor are pooled as well."""
+    raw = pooled_solve(sums, parents, strength, floor)
+    found, defined = fit_quantities(sums, floor, raw)
+    p = parents.shape[1]
+    total = raw.sum(axis=1, keepdims=True)
+    free = parents if isinf(strength) else unconstrained_solve(_drawn_toward(sums, parents, strength))
+    found[:, p : 2 * p] = 100 * free / np.where(total > 0, total, 1.0)
+    return found, defined
 
 
 def _gather(

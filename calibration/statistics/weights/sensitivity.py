@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind, Labels, cluster_codes
+from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistics.weights.fit import OutOfSample, fit_weights, predict_left_out
-from calibration.statistics.weights.gains import error_gain
+from calibration.statistics.weights.gains import Gain, error_gain
 from calibration.statistics.weights.least_squares import Sums, cluster_sums, floored_solve
 from calibration.statistics.weights.rows import check_rows
 
@@ -47,15 +47,11 @@ class Dropped:
 class FitsCompared:
     """Two fits on the same rows, paired by instruction, each refitted without the instruction it predicts.
 
-    `gain` is the mean squared error of the second less that of the first, with ends over instructions; `mse` is of both;
-    `correlation` is of the points that their final weights give the rows; `shift` is half the sum of the absolute changes
-    of the weights.
+    `gain` is the mean squared error of the second less that of the first; `mse` is of both; `correlation` is of
+    the points that their final weights give the rows; `shift` is half the sum of the absolute changes of the weights.
     """
 
-    gain: float
-    low: float
-    high: float
-    interval_kind: IntervalKind
+    gain: Gain
     clusters: int
     mse: tuple[float, float]
     correlation: float
@@ -105,10 +101,11 @@ def compare_fits(
     other: tuple[FloatArray, FloatArray, Sequence[str]],
     *,
     floors: tuple[float, float],
-    draws: int = 1000,
-    seed: int = 0,
+    raters: Labels | None = None,
 ) -> FitsCompared:
     """Two fits of the same items, each (answers (n, p), overall (n,), instruction labels (n,)), on the first's rows.
+
+    `raters` (n,) label the first's rows.
 
     If the second fit was also fitted to an instruction, it is refitted without it. Raises TooFewRatings with fewer than
     two instructions, ConstantScores if one fit gives every row the same points.
@@ -118,9 +115,11 @@ def compare_fits(
     if k < 2:
         raise TooFewRatings(k, 2, "instructions")
     sums = cluster_sums(x, y, codes, k)
-    mine = sums.squared_error(floored_solve(sums.without_each(), floors[0]))
-    theirs = sums.squared_error(_left_out_elsewhere(list(dict.fromkeys(rows[2])), other, floors[1]))
-    value, low, high, kind = error_gain(theirs, mine, sums.n, draws=draws, seed=seed)
+    own = floored_solve(sums.without_each(), floors[0])
+    foreign = _left_out_elsewhere(list(dict.fromkeys(rows[2])), other, floors[1])
+    mine, theirs = ((y - (x * raw[codes]).sum(axis=1)) ** 2 for raw in (own, foreign))
+    persons = None if raters is None else cluster_codes(raters)[0]
+    gain = error_gain(theirs - mine, codes, persons, spread=float(sums.total().centred_squares()))
     first = fit_weights(x, y, floor=floors[0]).weights
     second = fit_weights(other[0], other[1], floor=floors[1]).weights
     one, two = x @ first, x @ second
@@ -128,10 +127,7 @@ def compare_fits(
         raise ConstantScores("points", float(one[0]))
     total = float(sums.n.sum())
     return FitsCompared(
-        gain=value,
-        low=low,
-        high=high,
-        interval_kind=kind,
+        gain=gain,
         clusters=k,
         mse=(float(mine.sum()) / total, float(theirs.sum()) / total),
         correlation=float(np.corrcoef(one, two)[0, 1]),

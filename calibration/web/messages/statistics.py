@@ -1,14 +1,13 @@
 """Sentences on statistics in the reader's language, made when a page is rendered and never stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import number
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.statistics.weights.fit import WeightCertificate
 from calibration.templatetags.studies import by_items as by_items
 from core.messages.counts import counted
 
@@ -58,137 +57,6 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
 def cluster_words(study: Study) -> str:
     """Name what a study's intervals resample whole: instructions, or items if its table named no instructions."""
     return gettext("items") if by_items(study) else gettext("instructions")
-
-
-def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:
-    """Describe the certificate of a fit in sentences; labels (p,) name the items."""
-    return [_optimum(certificate), _information(certificate), _floor(certificate, labels), _closeness(certificate)]
-
-
-def _optimum(certificate: WeightCertificate) -> str:
-    return gettext(
-        "These weights are exactly optimal: they satisfy the optimality conditions (Karush-Kuhn-Tucker) to within "
-        "%(kkt)s."
-    ) % {"kkt": f"{certificate.fit.kkt_violation:.0e}".replace("-", "−")}
-
-
-def _information(certificate: WeightCertificate) -> str:
-    fit = certificate.fit
-    values = {"rank": fit.rank, "items": len(fit.weights), "condition": f"{fit.condition_number:.1f}"}
-    if fit.collinear:
-        return (
-            gettext(
-                "Some items always move together (rank %(rank)d of %(items)d), and many sets of weights fit equally "
-                "well. The set with the least weight above the floor is shown."
-            )
-            % values
-        )
-    return (
-        gettext(
-            "Every item contributes information of its own (rank %(rank)d of %(items)d, condition number "
-            "%(condition)s)."
-        )
-        % values
-    )
-
-
-def _floor(certificate: WeightCertificate, labels: Sequence[str]) -> str:
-    held = [label for label, floored in zip(labels, certificate.fit.at_floor, strict=True) if floored]
-    floor = f"{certificate.fit.floor:g}"
-    if not held:
-        return gettext("No weight is held up by the floor of %(floor)s.") % {"floor": floor}
-    return ngettext(
-        "One weight is held up by the floor of %(floor)s and would be smaller without it: %(items)s.",
-        "%(count)d weights are held up by the floor of %(floor)s and would be smaller without it: %(items)s.",
-        len(held),
-    ) % {"count": len(held), "floor": floor, "items": "; ".join(held)}
-
-
-def _closeness(certificate: WeightCertificate) -> str:
-    fit = certificate.fit
-    return gettext(
-        "They explain %(r2)s of the variance of the %(n)d overall scores they were fitted to; their typical error is "
-        "%(error)s points out of 10."
-    ) % {"r2": number(fit.r2), "n": fit.n, "error": number(fit.mse**0.5)}
-
-
-def warning_sentence(code: str) -> str:
-    """Explain a warning of a certificate and what to do about it."""
-    said = {
-        "collinear": gettext(
-            "Some items overlap completely. Ask about qualities that can differ, or drop one of these items."
-        ),
-        "few_clusters": gettext(
-            "Fewer than 20 instructions: no 95 %% interval is stated. Rate responses to more instructions."
-        )
-        % {},
-        "few_raters": gettext(
-            "Fewer than 20 raters: the dependence of the weights on the raters is shown only as a range."
-        ),
-        "no_cross_validation": gettext(
-            "Only one instruction: there is no way to tell whether the weights hold for others. Rate responses to "
-            "more instructions."
-        ),
-        "not_better_than_equal": gettext(
-            "On held-out instructions, these weights predict no better than equal weights. Use equal weights, or "
-            "collect more answers."
-        ),
-        "rows_under_10_per_item": gettext(
-            "Fewer than 10 answers per item: the weights are unstable. Collect more answers."
-        ),
-        "underdetermined_fold": gettext(
-            "When some rater, instruction or model is left out, the remaining answers are fewer than the items. Those "
-            "predictions are unreliable."
-        ),
-    }
-    return said.get(code, code)
-
-
-def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = False) -> str:
-    """State in one sentence whether the weights hold on held-out instructions (or `items`)."""
-    unseen = [one.out_of_sample["instruction"] for one in certificates if "instruction" in one.out_of_sample]
-    if not unseen:
-        return gettext(
-            "The weights explain %(r2)s of the variance of people's overall scores. With a single instruction, there "
-            "is no way to tell whether they hold for others."
-        ) % {"r2": number(certificates[0].fit.r2)}
-    if len(certificates) == 1:
-        one = unseen[0]
-        values = {"r2": number(one.r2), "equal": number(one.equal_r2), "n": one.clusters}
-        if one.r2 > one.equal_r2:
-            hold = gettext(
-                "On held-out instructions, the weights explain %(r2)s of the variance of people's overall scores, "
-                "while equal weights explain %(equal)s (%(n)d instructions)."
-            )
-            hold_on_items = gettext(
-                "On held-out items, the weights explain %(r2)s of the variance of people's overall scores, while "
-                "equal weights explain %(equal)s (%(n)d items)."
-            )
-            return (hold_on_items if items else hold) % values
-        fail = gettext(
-            "On held-out instructions, the weights do no better than equal weights: they explain %(r2)s of the "
-            "variance of people's overall scores, and equal weights explain %(equal)s (%(n)d instructions)."
-        )
-        fail_on_items = gettext(
-            "On held-out items, the weights do no better than equal weights: they explain %(r2)s of the variance of "
-            "people's overall scores, and equal weights explain %(equal)s (%(n)d items)."
-        )
-        return (fail_on_items if items else fail) % values
-    better = sum(one.r2 > one.equal_r2 for one in unseen)
-    ordered = sorted(one.r2 for one in unseen)
-    counted = gettext(
-        "In %(better)d of %(all)d categories, the weights predict people's overall scores on held-out instructions "
-        "better than equal weights do. In the median category, they explain %(median)s of the variance."
-    )
-    counted_on_items = gettext(
-        "In %(better)d of %(all)d categories, the weights predict people's overall scores on held-out items better "
-        "than equal weights do. In the median category, they explain %(median)s of the variance."
-    )
-    return (counted_on_items if items else counted) % {
-        "better": better,
-        "all": len(certificates),
-        "median": number(ordered[len(ordered) // 2]),
-    }
 
 
 def criterion_words(key: str) -> str:

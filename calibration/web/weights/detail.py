@@ -21,14 +21,15 @@ from calibration.reports.weights import (
     WeightsInDepth,
     depth_settings,
 )
-from calibration.statistics.weights.gains import Verdict
+from calibration.statistics.weights.gains import Gain, Verdict
 from calibration.statistics.weights.sensitivity import FitsCompared
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
-from calibration.web.messages.intervals import estimate_words
+from calibration.web.messages.populations import gain_words, needed_words
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.serving import PageKind
 from calibration.web.weights.page import category_names_of, criterion_questions, earlier_fits
+from calibration.web.weights.rivals import rivals_block
 
 MOST_FIGURES = 12
 
@@ -54,6 +55,7 @@ def depth_page(study: Study, report: Depth) -> ResultPage:
         choices=_choices(study, report),
         blocks=[
             _verdicts(rows, names, of),
+            rivals_block(rows, lambda key: category_words(key, names), of),
             *([_compared(rows, names, of)] if report.with_ else []),
             *_families(report.families, names, of),
             *(
@@ -66,6 +68,7 @@ def depth_page(study: Study, report: Depth) -> ResultPage:
         sources=["HelloBench (arXiv 2409.16191), Eq. 1 to 3"],
         code=[
             "calibration.statistics.weights.gains",
+            "calibration.statistics.weights.rivals",
             "calibration.statistics.weights.sensitivity",
             "calibration.statistics.weights.pooling",
         ],
@@ -136,11 +139,11 @@ def _middle(known: Sequence[Verdict], *, items: bool) -> str:
     gains = sorted((verdict.own_over_equal for verdict in known), key=lambda gain: gain.value)
     return gettext(
         "In the median category, its own weights reduce the mean squared error of equal weights by %(gain)s."
-    ) % {"gain": estimate_words(gains[len(gains) // 2], step=0.001, items=items)}
+    ) % {"gain": gain_words(gains[len(gains) // 2], items=items)}
 
 
 def _verdict_sentence(verdict: Verdict, *, items: bool) -> str:
-    gain = estimate_words(verdict.own_over_equal, step=0.001, items=items)
+    gain = gain_words(verdict.own_over_equal, items=items)
     values = {"gain": gain, "of": gettext("items") if items else gettext("instructions")}
     if verdict.use == "own":
         text = gettext(
@@ -148,14 +151,17 @@ def _verdict_sentence(verdict: Verdict, *, items: bool) -> str:
         )
     elif verdict.use == "parent":
         text = gettext(
-            "Use the weights of the whole family: they predict held-out %(of)s better than equal weights do, and these "
-            "weights are no better (they reduce the mean squared error of equal weights by %(gain)s)."
+            "Use the weights of the whole family: they predict held-out %(of)s better than equal weights do, and it is not "
+            "shown that these weights are better still (they reduce the mean squared error of equal weights by %(gain)s)."
         )
     else:
         text = gettext(
-            "Use equal weights: the fitted weights reduce the mean squared error by %(gain)s, which may be chance."
+            "Use equal weights: it is not shown that the fitted weights are better; they reduce the mean squared error by "
+            "%(gain)s."
         )
-    return (text % values) + ("" if verdict.sure else " " + _unsure(verdict, values["of"]))
+    more = needed_words(verdict.own_over_equal, items=items) if verdict.use == "equal" else ""
+    unsure = "" if verdict.sure else _unsure(verdict, values["of"])
+    return " ".join(part for part in (text % values, more, unsure) if part)
 
 
 def _unsure(verdict: Verdict, of: str) -> str:
@@ -176,7 +182,7 @@ def _verdicts(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) 
         [
             Bar(category_words(key, names), *interval_cells(gain.value, gain), note=scheme_words(verdict.use))
             for key, verdict in known
-            for gain in [verdict.own_over_equal]
+            for gain in [verdict.own_over_equal.main]
         ],
         title=title,
         x_title=gettext("Reduction of the mean squared error of equal weights, held-out %(of)s") % {"of": of},
@@ -192,8 +198,8 @@ def _verdicts(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) 
             Column(gettext("R², held out"), 3),
             Column(gettext("R² of the family"), 3),
             Column(gettext("R² of equal weights"), 3),
-            *Column.interval(gettext("Gain over equal weights"), 3),
-            *Column.interval(gettext("Gain over the family"), 3),
+            *gain_columns(gettext("Gain over equal weights")),
+            *gain_columns(gettext("Gain over the family")),
         ],
         [_verdict_row(key, verdict) for key, verdict in known],
     )
@@ -211,8 +217,31 @@ def _verdict_row(key: str, verdict: Verdict) -> list[object]:
         verdict.r2["own"],
         verdict.r2.get("parent"),
         verdict.r2["equal"],
-        *interval_cells(own.value, own),
-        *(interval_cells(apart.value, apart) if apart else (None, None, None)),
+        *gain_cells(own),
+        *(gain_cells(apart) if apart else (None,) * 6),
+    ]
+
+
+def gain_columns(label: str) -> list[Column]:
+    return [
+        Column(label, 3),
+        Column(gettext("Raters like these: from"), 3, optional=True),
+        Column(gettext("to"), 3, optional=True),
+        Column(gettext("Exactly these raters: from"), 3, optional=True),
+        Column(gettext("to"), 3, optional=True),
+        Column("p", 4, floor=0.0001, optional=True),
+    ]
+
+
+def gain_cells(gain: Gain) -> list[float | None]:
+    stated = gain.interval_kind != "none"
+    return [
+        gain.value,
+        gain.such_low,
+        gain.such_high,
+        gain.low if stated else None,
+        gain.high if stated else None,
+        gain.p,
     ]
 
 
@@ -222,7 +251,7 @@ def _compared(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) 
     if not known:
         return Block("compared", title, reason=gettext("The other fit has no category with the same items."))
     figure = interval_bars(
-        [Bar(category_words(key, names), *interval_cells(other.gain, other)) for key, other in known],
+        [Bar(category_words(key, names), *interval_cells(other.gain.value, other.gain.main)) for key, other in known],
         title=title,
         x_title=gettext("Reduction of the mean squared error of the other fit, held-out %(of)s") % {"of": of},
     )
@@ -232,14 +261,11 @@ def _compared(rows: Sequence[CategoryDepth], names: Mapping[str, str], of: str) 
             Column("n", 0),
             Column(gettext("MSE, this fit"), 3),
             Column(gettext("MSE, other fit"), 3),
-            *Column.interval(gettext("Gain"), 3),
+            *gain_columns(gettext("Gain")),
             Column(gettext("Correlation of points"), 4),
             Column(gettext("Weight moved"), 1),
         ],
-        [
-            [key, other.n, *other.mse, *interval_cells(other.gain, other), other.correlation, other.shift]
-            for key, other in known
-        ],
+        [[key, other.n, *other.mse, *gain_cells(other.gain), other.correlation, other.shift] for key, other in known],
     )
     caption = gettext("The comparison is paired: each fit predicts the scores of the same held-out %(of)s.") % {
         "of": of
@@ -413,8 +439,9 @@ def _method(of: str) -> list[str]:
         gettext(
             "Verdict: these weights, those of the whole family of categories, and equal weights with one fitted scale "
             "are each fitted to all %(of)s but one and predict the overall scores of the one left out. Weights are "
-            "recommended if the whole interval of their gain over the simpler alternative lies above 0; the intervals "
-            "resample whole %(of)s. A gain is a reduction of the mean squared error."
+            "recommended if their gain over the simpler alternative is above 0 with p under 0.05, corrected for the number "
+            "of categories (Holm). The p value inverts the interval for raters like these, or that for exactly these raters "
+            "where only that one is stated. A gain is a reduction of the mean squared error."
         )
         % {"of": of},
         gettext(

@@ -1,6 +1,6 @@
 """The weights page: for each category of a fit its weights, its certificate in words, and what it predicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -12,39 +12,29 @@ from annotation.models import Criterion, Study, Task
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import decimals
 from calibration.fits.export import certificate_of
-from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
+from calibration.models import CategoryFit, Fit, fitted_kind
 from calibration.statistics.weights.certificates import pooled_from_dict
 from calibration.statistics.weights.fit import OutOfSample, WeightCertificate
 from calibration.web.blocks import Block, Column, ResultPage, Section, Table
-from calibration.web.messages.statistics import (
-    by_items,
+from calibration.web.messages.populations import populations_note
+from calibration.web.messages.statistics import by_items, cluster_words, criterion_words, interval_meaning
+from calibration.web.paper_tables import PrintedFit, printed_fits
+from calibration.web.weights.certificate import (
     certificate_sentences,
-    cluster_words,
-    criterion_words,
-    interval_meaning,
+    populations_sentence,
     warning_sentence,
     weights_opening,
 )
-from calibration.web.paper_tables import PrintedFit, printed_fits
+from calibration.web.weights.items import (
+    WeightRow,
+    distinct_labels,
+    floor_note,
+    item_rows,
+    shown_populations,
+    weights_table,
+)
 
 Numbers = float | int | str | None
-
-
-@dataclass(frozen=True)
-class WeightRow:
-    """An item's fitted weight (a share of 100) and, if there is one, its published weight."""
-
-    label: str
-    weight: float
-    low: float | None
-    high: float | None
-    raw: float | None
-    at_floor: bool
-    published: float | None
-
-    @property
-    def difference(self) -> float | None:
-        return None if self.published is None else self.weight - self.published
 
 
 @dataclass(frozen=True)
@@ -67,10 +57,12 @@ class ShownCategory:
         """State the number of answers, how well held-out instructions are predicted, and if equal weights do better."""
         said = [ngettext("%(n)s answer", "%(n)s answers", self.fit.n) % {"n": self.fit.n}]
         unseen = self.by_instruction
-        if unseen:
+        if unseen and unseen.r2 < 0:
+            said.append(gettext("held out: worse than predicting the mean"))
+        elif unseen:
             said.append(gettext("held-out R² %(r2)s") % {"r2": decimals(unseen.r2, 2)})
-        if unseen is None or unseen.r2 <= unseen.equal_r2:
-            said.append(gettext("prefer equal weights"))
+        if not self.certificate.better:
+            said.append(gettext("not shown to be better than equal weights"))
         return " · ".join(said)
 
 
@@ -129,7 +121,7 @@ def _shown_categories(fit: Fit) -> list[ShownCategory]:
             name=category_name(row),
             fit=row,
             certificate=certificate_of(row),
-            rows=_rows(row, published.get(row.pk), questions),
+            rows=item_rows(row, published.get(row.pk), questions),
             published=published.get(row.pk),
             printed=printed.get(row.key.split("/")[-1]) if row.pk in published else None,
         )
@@ -187,16 +179,22 @@ def _category_blocks(
             )
             % {"n": dropped}
         )
-    pooling = _pooling(category.fit)
+    assert category.fit.fit.study is not None
+    notes = [
+        _pooling(category.fit),
+        populations_sentence(certificate, items=by_items(category.fit.fit.study)),
+        populations_note(),
+        *([floor_note()] if any(row.at_floor for row in category.rows) else []),
+    ]
     weights = Block(
         f"weights-{place}",
         gettext("Weights of the items: %(category)s") % {"category": category.name},
         answer="" if section else category.about,
         figure=_figure(category.name, category.rows, category.published),
         caption=_caption(category.fit, certificate, category.published),
-        table=_weights_table(category.rows),
+        table=weights_table(category.rows),
         warnings=[warning_sentence(code) for code in certificate.warnings if code not in shared],
-        notes=[pooling] if pooling else [],
+        notes=[note for note in notes if note],
         section=section,
     )
     unseen = _unseen_rows(certificate)
@@ -220,68 +218,13 @@ def _category_blocks(
     ]
 
 
-def _weights_table(rows: Sequence[WeightRow]) -> Table:
-    columns = [
-        Column(gettext("Item")),
-        Column(gettext("Weight"), 2),
-        Column(gettext("From"), 1),
-        Column(gettext("To"), 1),
-        Column(gettext("Published"), 2, optional=True),
-        Column(gettext("Difference"), 2, optional=True),
-        Column(gettext("Raw"), 3),
-        Column(gettext("Floor"), optional=True),
-    ]
-    at_floor = gettext("at the floor")
-    return Table(
-        columns,
-        [
-            [
-                row.label,
-                row.weight,
-                row.low,
-                row.high,
-                row.published,
-                row.difference,
-                row.raw,
-                at_floor if row.at_floor else None,
-            ]
-            for row in rows
-        ],
-    )
-
-
-def _rows(one: CategoryFit, published: CategoryFit | None, questions: Mapping[str, str]) -> list[WeightRow]:
-    own = sorted(one.weights.all(), key=lambda weight: weight.position)
-    others = sorted(published.weights.all(), key=lambda weight: weight.position) if published else []
-    beside = _matched(own, others)
-    return [
-        WeightRow(
-            questions.get(weight.criterion_key, criterion_words(weight.criterion_key)),
-            weight.weight,
-            weight.low,
-            weight.high,
-            weight.raw_weight,
-            weight.at_floor,
-            beside.get(weight.position),
-        )
-        for weight in own
-    ]
-
-
-def _matched(own: Sequence[FittedWeight], others: Sequence[FittedWeight]) -> dict[int, float]:
-    """Map our positions to published weights: by criterion key if the keys are the same, else by checklist index."""
-    by_key = {weight.criterion_key: weight.weight for weight in others}
-    if set(by_key) == {weight.criterion_key for weight in own}:
-        return {weight.position: by_key[weight.criterion_key] for weight in own}
-    return {mine.position: theirs.weight for mine, theirs in zip(own, others, strict=False)}
-
-
 def _figure(name: str, rows: Sequence[WeightRow], published: CategoryFit | None) -> str:
     bars = [
-        Bar(row.label, row.weight, row.low, row.high, note=gettext("at the floor") if row.at_floor else "")
-        for row in _distinct(rows)
+        Bar(row.label, row.weight, low, high, note=gettext("at the floor") if row.at_floor else "")
+        for row in distinct_labels(rows)
+        for low, high in [row.such or row.these or (None, None)]
     ]
-    reference = [Bar(row.label, row.published) for row in _distinct(rows) if row.published is not None]
+    reference = [Bar(row.label, row.published) for row in distinct_labels(rows) if row.published is not None]
     return interval_bars(
         bars,
         title=gettext("Weights of the items: %(category)s") % {"category": name},
@@ -291,28 +234,21 @@ def _figure(name: str, rows: Sequence[WeightRow], published: CategoryFit | None)
     )
 
 
-def _distinct(rows: Sequence[WeightRow]) -> list[WeightRow]:
-    """Number repeated labels, because a figure tells its bars apart by their labels."""
-    seen: dict[str, int] = {}
-    distinct = []
-    for row in rows:
-        seen[row.label] = seen.get(row.label, 0) + 1
-        label = row.label if seen[row.label] == 1 else f"{row.label} ({seen[row.label]})"
-        distinct.append(WeightRow(label, row.weight, row.low, row.high, row.raw, row.at_floor, row.published))
-    return distinct
-
-
 def _caption(one: CategoryFit, certificate: WeightCertificate, published: CategoryFit | None) -> str:
     said = []
-    intervals = certificate.intervals.get("instruction")
-    if one.diagnostics["pooled"]:
-        said.append(gettext("Weights pooled toward those of the whole family of categories have no interval."))
-    elif intervals is None:
+    intervals, ends = certificate.intervals.get("instruction"), shown_populations(one)
+    if ends is not None and not ends.not_stated:
+        said.append(gettext("Lines are 95 %% intervals for raters like these.") % {})
+    elif ends is not None and ends.kind == "t95":
+        said.append(gettext("Lines are 95 %% intervals for exactly these raters.") % {})
+    elif intervals is None or one.diagnostics["pooled"]:
         said.append(interval_meaning("none", 1, ""))
     else:
         assert one.fit.study is not None
         drawn = cluster_words(one.fit.study)
         said.append(interval_meaning(intervals.interval_kind, intervals.clusters, drawn))
+        if intervals.interval_kind == "bootstrap95":
+            said.append(gettext("They are about exactly these raters."))
     if published:
         source = published.fit.source or published.fit.published_name
         said.append(gettext("Diamonds show the published weights of the same items (%(source)s).") % {"source": source})
@@ -431,6 +367,12 @@ def _method(fit: Fit) -> list[str]:
             "R² compares the errors with the variance around the mean overall score; it is negative where predicting "
             "that mean would do better. Data are always held out by whole instructions, raters or models, never by "
             "single rows, and the intervals resample them whole as well."
+        ),
+        gettext(
+            "Intervals for raters like these come from refits without each instruction, each rater, and each rater's "
+            "answers to one instruction (Cameron, Gelbach and Miller 2011), with Student's t. Weights count as better than "
+            "equal weights if the gain on held-out instructions has p under 0.05 by that interval, corrected for the number "
+            "of categories (Holm)."
         ),
         gettext(
             "Source: HelloBench (arXiv 2409.16191), equations 1 to 3 and appendix G. The certificate, the intervals "

@@ -1,0 +1,20 @@
+"""How many more would do: the number of units at which a stated difference is shown with 80 % power. PURE."""
+
+from math import ceil
+
+Z_TWO_SIDED, Z_POWER = 1.959963984540054, 0.8416212335729143
+"""Standard normal quantiles of a two-sided test at 5 % and of 80 % power."""
+MOST = 1_000_000
+
+
+def needed_for(difference: float, variance: float, units: int, *, fixed: float = 0.0) -> int | None:
+    """The number of units at which `difference` differs from 0 at 5 % with 80 % power, None where no number does.
+
+    `variance` is that of the estimate from `units` units and falls with their number; `fixed` is a part that does not, as
+    the raters' when instructions are added. Solves (1.96 + 0.84)^2 (variance units / n + fixed) = difference^2 for n.
+    """
+    room = (difference / (Z_TWO_SIDED + Z_POWER)) ** 2 - fixed
+    if room <= 0 or variance < 0:
+        return None
+    n = variance * units / room
+    return max(2, ceil(n)) if n <= MOST else None

@@ -1,0 +1,190 @@
+"""The certificate of fitted weights in sentences: what they are worth, for raters like these and for exactly these."""
+
+from collections.abc import Sequence
+
+from django.utils.translation import gettext, ngettext
+
+from calibration.figures.drawing import number
+from calibration.statistics.weights.fit import WeightCertificate
+from calibration.web.messages.populations import both_words, gain_words, needed_words, not_stated_words
+
+
+def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = False) -> str:
+    """State whether the weights are shown to predict held-out instructions (or `items`) better than equal weights."""
+    known = [one for one in certificates if "instruction" in one.out_of_sample]
+    if not known:
+        return gettext(
+            "The weights explain %(r2)s of the variance of people's overall scores. With a single instruction, there "
+            "is no way to tell whether they hold for others."
+        ) % {"r2": number(certificates[0].fit.r2)}
+    if len(certificates) == 1:
+        return f"{_finding(known[0], items=items)} {_explained(known[0], items=items)}".strip()
+    ordered = sorted(one.out_of_sample["instruction"].r2 for one in known)
+    counted = gettext(
+        "In %(better)d of %(all)d categories, the weights are shown to predict people's overall scores on held-out "
+        "instructions better than equal weights do (corrected for the number of categories)."
+    )
+    counted_on_items = gettext(
+        "In %(better)d of %(all)d categories, the weights are shown to predict people's overall scores on held-out items "
+        "better than equal weights do (corrected for the number of categories)."
+    )
+    better = sum(one.better for one in known)
+    said = (counted_on_items if items else counted) % {"better": better, "all": len(certificates)}
+    median = ordered[len(ordered) // 2]
+    if median < 0:
+        return f"{said} " + gettext("In the median category, they predict worse than predicting the mean would.")
+    explained = gettext("In the median category, they explain %(median)s of the variance there.")
+    return f"{said} {explained % {'median': number(median)}}"
+
+
+def _finding(one: WeightCertificate, *, items: bool) -> str:
+    """Say whether the weights are better than equal weights, by the finding that the fit has stored."""
+    gain = one.gain
+    if gain is None:
+        return gettext(
+            "Whether these weights are better than equal weights was not tested when they were fitted; fit them again."
+        )
+    values = {"gain": gain_words(gain, items=items)}
+    if one.better:
+        better = gettext(
+            "On held-out instructions, the weights predict people's overall scores better than equal weights do: they "
+            "reduce the mean squared error by %(gain)s."
+        )
+        better_on_items = gettext(
+            "On held-out items, the weights predict people's overall scores better than equal weights do: they reduce the "
+            "mean squared error by %(gain)s."
+        )
+        return (better_on_items if items else better) % values
+    unknown = gettext(
+        "It is not shown that the weights predict people's overall scores on held-out instructions better than equal "
+        "weights do: they reduce the mean squared error by %(gain)s."
+    )
+    unknown_on_items = gettext(
+        "It is not shown that the weights predict people's overall scores on held-out items better than equal weights do: "
+        "they reduce the mean squared error by %(gain)s."
+    )
+    said = (unknown_on_items if items else unknown) % values
+    return f"{said} {needed_words(gain, items=items)}".strip()
+
+
+def _explained(one: WeightCertificate, *, items: bool) -> str:
+    """Say what the weights explain of what was held out, and that it may be worse than the mean."""
+    unseen = one.out_of_sample["instruction"]
+    values = {"r2": number(unseen.r2), "equal": number(unseen.equal_r2), "n": unseen.clusters}
+    if unseen.r2 < 0:
+        worse = gettext(
+            "There, they are worse than predicting the mean (R² %(r2)s, equal weights %(equal)s; %(n)d instructions)."
+        )
+        worse_on_items = gettext(
+            "There, they are worse than predicting the mean (R² %(r2)s, equal weights %(equal)s; %(n)d items)."
+        )
+        return (worse_on_items if items else worse) % values
+    hold = gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(n)d instructions).")
+    hold_on_items = gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(n)d items).")
+    return (hold_on_items if items else hold) % values
+
+
+def populations_sentence(certificate: WeightCertificate, *, items: bool = False) -> str:
+    """Say why the weights have no interval for raters like these; '' where they have."""
+    found = certificate.populations
+    if found is None:
+        return ""
+    return not_stated_words(found.not_stated, found.n_instructions, found.n_raters, items=items)
+
+
+def certificate_sentences(certificate: WeightCertificate, labels: Sequence[str]) -> list[str]:
+    """Describe the certificate of a fit in sentences; labels (p,) name the items."""
+    return [_optimum(certificate), _information(certificate), _floor(certificate, labels), _closeness(certificate)]
+
+
+def _optimum(certificate: WeightCertificate) -> str:
+    return gettext(
+        "These weights are exactly optimal: they satisfy the optimality conditions (Karush-Kuhn-Tucker) to within "
+        "%(kkt)s."
+    ) % {"kkt": f"{certificate.fit.kkt_violation:.0e}".replace("-", "−")}
+
+
+def _information(certificate: WeightCertificate) -> str:
+    fit = certificate.fit
+    values = {"rank": fit.rank, "items": len(fit.weights), "condition": f"{fit.condition_number:.1f}"}
+    if fit.collinear:
+        return (
+            gettext(
+                "Some items always move together (rank %(rank)d of %(items)d), and many sets of weights fit equally "
+                "well. The set with the least weight above the floor is shown."
+            )
+            % values
+        )
+    return (
+        gettext(
+            "Every item contributes information of its own (rank %(rank)d of %(items)d, condition number "
+            "%(condition)s)."
+        )
+        % values
+    )
+
+
+def _floor(certificate: WeightCertificate, labels: Sequence[str]) -> str:
+    held = [label for label, floored in zip(labels, certificate.fit.at_floor, strict=True) if floored]
+    floor = f"{certificate.fit.floor:g}"
+    if not held:
+        return gettext("No weight is held up by the floor of %(floor)s.") % {"floor": floor}
+    return ngettext(
+        "One weight is held up by the floor of %(floor)s and would be smaller without it: %(items)s.",
+        "%(count)d weights are held up by the floor of %(floor)s and would be smaller without it: %(items)s.",
+        len(held),
+    ) % {"count": len(held), "floor": floor, "items": "; ".join(held)}
+
+
+def _closeness(certificate: WeightCertificate) -> str:
+    fit, found = certificate.fit, certificate.populations
+    such = these = None
+    if found is not None:
+        if found.such_r2_low is not None and found.such_r2_high is not None:
+            such = found.such_r2_low, found.such_r2_high
+        if found.these_r2_low is not None and found.these_r2_high is not None and found.kind != "leave_one_out_range":
+            these = found.these_r2_low, found.these_r2_high
+    values = {"r2": both_words(fit.r2, such, these), "n": fit.n, "error": number(fit.mse**0.5)}
+    if fit.r2 < 0:
+        worse = gettext(
+            "They predict the %(n)d overall scores they were fitted to worse than predicting the mean would: R² is "
+            "%(r2)s; their typical error is %(error)s points out of 10."
+        )
+        return worse % values
+    explain = gettext(
+        "They explain %(r2)s of the variance of the %(n)d overall scores they were fitted to; their typical error is "
+        "%(error)s points out of 10."
+    )
+    return explain % values
+
+
+def warning_sentence(code: str) -> str:
+    """Explain a warning of a certificate and what to do about it."""
+    said = {
+        "collinear": gettext(
+            "Some items overlap completely. Ask about qualities that can differ, or drop one of these items."
+        ),
+        "few_clusters": gettext(
+            "Fewer than 20 instructions: no 95 %% interval is stated. Rate responses to more instructions."
+        )
+        % {},
+        "few_raters": gettext(
+            "Fewer than 20 raters: the dependence of the weights on the raters is shown only as a range."
+        ),
+        "no_cross_validation": gettext(
+            "Only one instruction: there is no way to tell whether the weights hold for others. Rate responses to "
+            "more instructions."
+        ),
+        "not_better_than_equal": gettext(
+            "It is not shown that these weights predict held-out instructions better than equal weights do. Use equal "
+            "weights, or collect more answers."
+        ),
+        "rows_under_10_per_item": gettext(
+            "Fewer than 10 answers per item: the weights are unstable. Collect more answers."
+        ),
+        "underdetermined_fold": gettext(
+            "When some rater, instruction or model is left out, the remaining answers are fewer than the items. Those "
+            "predictions are unreliable."
+        ),
+    }
+    return said.get(code, code)
