@@ -56,6 +56,7 @@ urlpatterns = [
     path("judges/", judging.judges, name="judges"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),
+    path("runs/<str:public_id>/bridge/", judging.bridge, name="bridge"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),
     re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),

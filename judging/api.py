@@ -28,6 +28,8 @@ from core.text import storable
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
+from judging.comparison.run_bridge import run_bridge
+from judging.comparison.run_pairs import runs_beside
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.lengths import scores_by_length
 from judging.leaderboards.table import requested_board
@@ -372,6 +374,33 @@ def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) ->
         margin=int(asked["margin"]) if asked.get("margin") else None,
     )
     return ranked_scores(requested_board(benchmark, filters), f"{benchmark.slug}, {judge}")
+
+
+@extend_schema(
+    operation_id="bridge",
+    parameters=[
+        OpenApiParameter("old", str, required=True, description="Id of the old judge's run, over the same benchmark."),
+        OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def bridge(request: Request, public_id: str) -> ApiResponse:
+    """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`."""
+    new = _run_to_read(request, public_id)
+    old = _run_to_read(request, request.query_params.get("old", ""))
+    if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
+        raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
+    asked = request.query_params.get("margin", "")
+    try:
+        margin = float(asked[:30]) if asked else None
+    except ValueError as error:
+        raise Unusable("margin must be a number of points.") from error
+    try:
+        return ApiResponse(stored(run_bridge(old, new, margin=margin)))
+    except UserError as error:
+        raise Unusable(str(error)) from error
 
 
 @extend_schema(

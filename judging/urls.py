@@ -13,7 +13,13 @@ from judging.web.leaderboards import (
     text_statistics,
 )
 from judging.web.monitoring import pages as monitor_pages
-from judging.web.runs import compare as compare_pages, pages as run_pages, start, verdicts as verdict_pages
+from judging.web.runs import (
+    bridge as bridge_pages,
+    compare as compare_pages,
+    pages as run_pages,
+    start,
+    verdicts as verdict_pages,
+)
 
 app_name = "judging"
 urlpatterns = [
@@ -41,6 +47,7 @@ urlpatterns = [
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/<str:public_id>/bridge/", bridge_pages.bridge_runs, name="bridge_runs"),
     path("runs/<str:public_id>/compare/", compare_pages.compare_runs, name="compare_runs"),
     path("runs/<str:public_id>/label/", run_pages.label_run, name="label_run"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),

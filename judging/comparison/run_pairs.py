@@ -100,11 +100,15 @@ def run_pair(first: JudgeRun, second: JudgeRun) -> RunPair:
     return known
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
+    """What a run says of one response, or pair: the mean of its answers by role, as of its first `item`."""
+
     item: int
     instruction: int
     rubric: int
     turned: bool
+    model: str
+    category: str
     roles: dict[str, float]
 
 
@@ -112,7 +116,7 @@ Place = tuple[int, int, str]
 
 
 def _compared(first: JudgeRun, second: JudgeRun) -> RunPair:
-    before, after = _said_by(first), _said_by(second)
+    before, after = said_by(first), said_by(second)
     rows, unlike = [], 0
     for place, one in before.items():
         other = after.get(place)
@@ -129,7 +133,7 @@ def _compared(first: JudgeRun, second: JudgeRun) -> RunPair:
     return RunPair(tuple(rows), _mean_change(rows), len(before) - shared, len(after) - shared, unlike)
 
 
-def _said_by(run: JudgeRun) -> dict[Place, _Said]:
+def said_by(run: JudgeRun) -> dict[Place, Said]:
     """Return what the run says of each response, or pair in either order; several answers to one count as their mean."""
     means = {
         role: Avg("assignment__scores__value", filter=Q(assignment__scores__criterion__role__in=roles))
@@ -144,6 +148,8 @@ def _said_by(run: JudgeRun) -> dict[Place, _Said]:
             "task__response_a",
             "task__response_b",
             "task__response_a__instruction",
+            "task__response_a__model__name",
+            "task__response_a__instruction__category__key",
             "task__part",
             "task__answer_rubric",
         )
@@ -161,11 +167,13 @@ def _said_by(run: JudgeRun) -> dict[Place, _Said]:
             if row[role] is not None:
                 values[place][role].append(row[role])
     return {
-        place: _Said(
+        place: Said(
             row["pk"],
             row["task__response_a__instruction"],
             row["task__answer_rubric"],
             bool(place[1]) and row["task__response_a"] != place[0],
+            row["task__response_a__model__name"] or "",
+            row["task__response_a__instruction__category__key"] or "",
             {role: fmean(said) for role, said in values[place].items()},
         )
         for place, row in about.items()

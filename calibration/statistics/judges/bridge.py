@@ -1,0 +1,409 @@
+"""A bridge from one judge to its replacement: what the old judge would have said, from what the new one says. PURE.
+
+Both judges scored the *anchors*; the new one scored every response. The old judge's score is predicted by a straight line f
+in the new one's, fitted to anchors of other instructions (five folds), so that no anchor corrects a prediction it shaped.
+
+- A model with anchors: mean of f(new) over all its responses plus the mean of old - f(new) over its anchors, the difference
+  estimator of survey sampling (Cochran 1977, Sampling Techniques, chapter 7), unbiased however badly f fits. Its error is
+  that of drawing the anchors, with the correction for a finite population: what is estimated is the mean of these responses.
+- A model without anchors: f alone. Its error is that of f and tau^2, the variance between models of the mean residuals of
+  models that f was fitted without (REML); Student's t has models - 2 degrees of freedom (Higgins, Thompson and
+  Spiegelhalter 2009, J. R. Statist. Soc. A 172).
+- One response's score: linear equating, by which the anchors' old and new scores have one mean and one standard deviation
+  (Kolen and Brennan 2014, Test Equating, Scaling, and Linking). A regression would pull single scores toward the mean.
+- Whether one bridge serves all models and categories: their mean residuals against a margin stated beforehand (population
+  invariance, Dorans and Holland 2000, J. Educational Measurement 37).
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
+
+BridgeKind: TypeAlias = Literal["anchored", "carried", "complete", "not_stated"]
+NotBridged: TypeAlias = Literal["few_anchors", "few_models", "outside_support"]
+Invariance: TypeAlias = Literal["holds", "fails", "cannot_tell"]
+
+FOLDS = 5
+LEAST_ANCHORS = 20
+"""Fewest anchors, over all models, to which a line is fitted."""
+LEAST_OF_A_MODEL = 5
+"""Fewest anchors of one model that correct its own mean; with fewer, it counts as a model without anchors."""
+LEAST_MODELS = 6
+"""Fewest models with anchors from which the variance between models is taken."""
+PROMISED = 0.95
+SIMULTANEOUS = 0.90
+
+
+@dataclass(frozen=True)
+class BridgedMean:
+    """A model's mean on the old judge's scale: `value`, with its 95 % ends where `kind` has them.
+
+    "anchored": corrected by its own `n_anchors` of `n` responses; "complete": the old judge scored them all, so there is no
+    error; "carried": by the line alone; "not_stated" with the reason, without ends. `anchors_alone` is the half width that
+    the model's old scores would have without the new judge, None with fewer than two instructions.
+    """
+
+    model: str
+    value: float
+    low: float | None
+    high: float | None
+    kind: BridgeKind
+    reason: NotBridged | None
+    n: int
+    n_anchors: int
+    anchors_alone: float | None
+
+
+@dataclass(frozen=True)
+class GroupResidual:
+    """The mean of old - f(new) over a group's `n` anchors, with simultaneous 90 % ends over the groups of its kind."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Groups' residuals against `margin` (in points of the old scale), and whether the bridge holds across them.
+
+    "holds" if all ends lie within the margin, "fails" if one interval lies outside it, otherwise "cannot_tell".
+    `left_out` groups have fewer than five anchors.
+    """
+
+    groups: tuple[GroupResidual, ...]
+    margin: float
+    verdict: Invariance
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """`slope` and `intercept` of old on new over all anchors; `equated_slope` and `equated_intercept` for single scores.
+
+    `models` in the order of their first response; `by_model` and `by_category` say whether one line serves all. `between`
+    is tau, the standard deviation between models of their mean residuals, None under 6 models with anchors. `spread` is the
+    standard deviation of the anchors' residuals within their models, which plans further anchors.
+    """
+
+    slope: float
+    intercept: float
+    equated_slope: float
+    equated_intercept: float
+    correlation: float
+    models: tuple[BridgedMean, ...]
+    by_model: Residuals
+    by_category: Residuals
+    between: float | None
+    spread: float
+    n: int
+    n_anchors: int
+
+
+def bridge(
+    new: FloatArray,
+    old: FloatArray,
+    models: Labels,
+    instructions: Labels,
+    categories: Labels | None = None,
+    *,
+    margin: float,
+    seed: int = 0,
+) -> Bridge:
+    """The bridge from `new` (n,) to `old` (n,), nan where the old judge gave no score, by model and instruction labels (n,).
+
+    Anchors are taken to be drawn with equal probability within a model and category. `margin` is in points of the old scale.
+    Raises TooFewRatings under 20 anchors or 5 instructions with anchors, and ConstantScores where a judge gave every anchor
+    the same score.
+    """
+    rows = _rows(new, old, models, instructions, categories)
+    anchored = np.flatnonzero(~np.isnan(rows.old))
+    if anchored.size < LEAST_ANCHORS:
+        raise TooFewRatings(int(anchored.size), LEAST_ANCHORS, "responses that both judges scored")
+    x, y = rows.new[anchored], rows.old[anchored]
+    for scores, what in ((x, "scores of the new judge"), (y, "scores of the old judge")):
+        if float(np.ptp(scores)) <= 1e-12:
+            raise ConstantScores(what, float(scores[0]))
+    residual, predicted = _cross_fitted(rows, anchored, seed)
+    slope, intercept = _line(x, y)
+    model_residuals = _model_residuals(rows, anchored)
+    between = model_residuals.between if model_residuals is not None else None
+    means = [
+        _bridged(rows, model, anchored, residual, predicted, model_residuals) for model in range(len(rows.model_names))
+    ]
+    equated = float(y.std() / x.std())
+    return Bridge(
+        slope=slope,
+        intercept=intercept,
+        equated_slope=equated,
+        equated_intercept=float(y.mean() - equated * x.mean()),
+        correlation=float(np.corrcoef(x, y)[0, 1]),
+        models=tuple(means),
+        by_model=_invariance(rows.model[anchored], rows.model_names, rows.instruction[anchored], residual, margin),
+        by_category=_invariance(
+            rows.category[anchored], rows.category_names, rows.instruction[anchored], residual, margin
+        ),
+        between=between,
+        spread=_spread_within(residual, rows.model[anchored]),
+        n=rows.new.size,
+        n_anchors=int(anchored.size),
+    )
+
+
+def anchors_for_width(spread: float, half_width: float, responses: int) -> int:
+    """How many of a model's `responses` to score with both judges for a 95 % interval of plus or minus `half_width`.
+
+    `spread` is the standard deviation of old - f(new). At least 5; at most all responses. Raises NoStatistic for a width
+    that is not above 0.
+    """
+    from scipy.special import stdtrit
+
+    if not half_width > 0:
+        raise NoStatistic("A width must be above 0; name the half width that would be narrow enough.")
+    for n in range(min(LEAST_OF_A_MODEL, responses), responses):
+        error = spread * sqrt((1 - n / responses) / n)
+        if float(stdtrit(n - 1, (1 + PROMISED) / 2)) * error <= half_width:
+            return n
+    return responses
+
+
+@dataclass(frozen=True)
+class _Rows:
+    new: FloatArray
+    old: FloatArray
+    model: IntArray
+    instruction: IntArray
+    category: IntArray
+    model_names: tuple[str, ...]
+    category_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _ModelResiduals:
+    """Models with anchors: the variance between their mean residuals, and the line fitted to all of them."""
+
+    between: float
+    models: int
+    new_low: float
+    new_high: float
+    slope: float
+    intercept: float
+    covariance: FloatArray
+
+
+def _rows(new: FloatArray, old: FloatArray, models: Labels, instructions: Labels, categories: Labels | None) -> _Rows:
+    x, y = np.asarray(new, dtype=np.float64), np.asarray(old, dtype=np.float64)
+    labels = [models, instructions, ["all"] * x.size if categories is None else categories]
+    if x.ndim != 1 or y.shape != x.shape or any(len(given) != x.size for given in labels):
+        raise ValueError("New scores, old scores and labels differ in number; give one of each for a response.")
+    if not np.isfinite(x).all() or np.isinf(y).any():
+        raise NoStatistic("Scores must be finite numbers; leave out the responses that the new judge did not score.")
+    codes = [cluster_codes(given)[0] for given in labels]
+    names = [tuple(str(name) for name in dict.fromkeys(list(given))) for given in labels]
+    return _Rows(x, y, codes[0], codes[1], codes[2], names[0], names[2])
+
+
+def _spread_within(residual: FloatArray, model: IntArray) -> float:
+    codes, k = cluster_codes(model)
+    means = np.bincount(codes, weights=residual) / np.bincount(codes)
+    return float(np.sqrt(((residual - means[codes]) ** 2).sum() / max(residual.size - k, 1)))
+
+
+def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Slope and intercept of y on x; a slope of 0 where x is constant."""
+    spread = float(((x - x.mean()) ** 2).sum())
+    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread > 1e-12 else 0.0
+    return slope, float(y.mean() - slope * x.mean())
+
+
+def _cross_fitted(rows: _Rows, anchored: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Residuals of the anchors, and predictions of every response, by lines of other instructions' anchors."""
+    used = np.unique(rows.instruction[anchored])
+    if used.size < FOLDS:
+        raise TooFewRatings(int(used.size), FOLDS, "instructions with responses that both judges scored")
+    fold = np.random.default_rng(seed).permutation(int(rows.instruction.max()) + 1) % FOLDS
+    # Folds are made anew from the instructions with anchors, so that none is empty of them.
+    fold[used] = np.random.default_rng(seed).permutation(used.size) % FOLDS
+    own = fold[rows.instruction]
+    predicted = np.zeros(rows.new.size)
+    for number in range(FOLDS):
+        training = anchored[own[anchored] != number]
+        slope, intercept = _line(rows.new[training], rows.old[training])
+        predicted[own == number] = intercept + slope * rows.new[own == number]
+    return rows.old[anchored] - predicted[anchored], predicted
+
+
+def _model_residuals(rows: _Rows, anchored: IntArray) -> _ModelResiduals | None:
+    """Between-model variance of the residuals of models that the line was fitted without; None under 6 such models."""
+    model = rows.model[anchored]
+    counts = np.bincount(model, minlength=len(rows.model_names))
+    usable = np.flatnonzero(counts >= LEAST_OF_A_MODEL)
+    if usable.size < LEAST_MODELS:
+        return None
+    of_usable = anchored[np.isin(model, usable)]
+    means, variances, centres = [], [], []
+    for number in usable.tolist():
+        own = anchored[model == number]
+        rest = of_usable[rows.model[of_usable] != number]
+        slope, intercept = _line(rows.new[rest], rows.old[rest])
+        responses = np.flatnonzero(rows.model == number)
+        left = rows.old[own] - intercept - slope * rows.new[own]
+        means.append(float(left.mean()))
+        variances.append(_drawn_variance(left, rows.instruction[own], responses.size, own.size))
+        centres.append(float(rows.new[responses].mean()))
+    between = _between_models(np.asarray(means), np.asarray(variances))
+    slope, intercept = _line(rows.new[of_usable], rows.old[of_usable])
+    return _ModelResiduals(
+        between=sqrt(between),
+        models=int(usable.size),
+        new_low=min(centres),
+        new_high=max(centres),
+        slope=slope,
+        intercept=intercept,
+        covariance=_line_covariance(rows, of_usable, slope, intercept),
+    )
+
+
+def _line_covariance(rows: _Rows, used: IntArray, slope: float, intercept: float) -> FloatArray:
+    """Covariance (2, 2) of intercept and slope by the sandwich over whole models."""
+    design = np.column_stack([np.ones(used.size), rows.new[used]])
+    left = rows.old[used] - intercept - slope * rows.new[used]
+    bread = np.linalg.pinv(design.T @ design)
+    total = np.zeros((2, 2))
+    codes, k = cluster_codes(rows.model[used])
+    for number in range(k):
+        mine = design[codes == number].T @ left[codes == number]
+        total += np.outer(mine, mine)
+    return np.asarray(k / max(k - 1, 1) * bread @ total @ bread, dtype=np.float64)
+
+
+def _bridged(
+    rows: _Rows,
+    model: int,
+    anchored: IntArray,
+    residual: FloatArray,
+    predicted: FloatArray,
+    others: _ModelResiduals | None,
+) -> BridgedMean:
+    from scipy.special import stdtrit
+
+    name = rows.model_names[model]
+    responses = np.flatnonzero(rows.model == model)
+    own = rows.model[anchored] == model
+    mine, left = anchored[own], residual[own]
+    n, n_anchors = int(responses.size), int(mine.size)
+    alone = _anchors_alone(rows.old[mine], rows.instruction[mine], n)
+    if n_anchors == n:
+        value = float(rows.old[mine].mean())
+        return BridgedMean(name, value, value, value, "complete", None, n, n, 0.0)
+    if n_anchors >= LEAST_OF_A_MODEL:
+        value, variance, freedom = _difference_estimate(rows, responses, mine, left, predicted)
+        reach = float(stdtrit(freedom, (1 + PROMISED) / 2)) * sqrt(variance)
+        return BridgedMean(name, value, value - reach, value + reach, "anchored", None, n, n_anchors, alone)
+    centre = float(rows.new[responses].mean())
+    if others is None:
+        slope, intercept = _line(rows.new[anchored], rows.old[anchored])
+        value = intercept + slope * centre
+        return BridgedMean(name, value, None, None, "not_stated", "few_models", n, n_anchors, alone)
+    value = others.intercept + others.slope * centre
+    if not others.new_low <= centre <= others.new_high:
+        return BridgedMean(name, value, None, None, "not_stated", "outside_support", n, n_anchors, alone)
+    at = np.array([1.0, centre])
+    variance = float(at @ others.covariance @ at) + others.between**2
+    reach = float(stdtrit(others.models - 2, (1 + PROMISED) / 2)) * sqrt(variance)
+    return BridgedMean(name, value, value - reach, value + reach, "carried", None, n, n_anchors, alone)
+
+
+def _difference_estimate(
+    rows: _Rows, responses: IntArray, anchors: IntArray, residual: FloatArray, predicted: FloatArray
+) -> tuple[float, float, float]:
+    """Value, variance and degrees of freedom, stratified by category where each category has two anchors or more."""
+    category = rows.category[responses]
+    of_anchor = rows.category[anchors]
+    present = np.unique(category)
+    counts = np.array([np.unique(rows.instruction[anchors[of_anchor == one]]).size for one in present])
+    if (counts < 2).any():
+        category, of_anchor = np.zeros_like(category), np.zeros_like(of_anchor)
+        present = np.zeros(1, dtype=np.int64)
+    value, variance, unsure = float(predicted[responses].mean()), 0.0, 0.0
+    for one in present.tolist():
+        inside = of_anchor == one
+        size = int((category == one).sum())
+        share = size / responses.size
+        left, instruction = residual[inside], rows.instruction[anchors[inside]]
+        value += share * float(left.mean())
+        part = share**2 * _drawn_variance(left, instruction, size, int(inside.sum()))
+        variance += part
+        unsure += part**2 / max(np.unique(instruction).size - 1, 1)
+    fewest = float(np.unique(rows.instruction[anchors]).size - 1)
+    return value, variance, variance**2 / unsure if unsure > 0 else max(fewest, 1.0)
+
+
+def _drawn_variance(left: FloatArray, instruction: IntArray, size: int, drawn: int) -> float:
+    """Variance of the mean of `drawn` of `size` values, drawn by whole instructions without replacement."""
+    codes, k = cluster_codes(instruction)
+    if k < 2:
+        return inf
+    sums = np.bincount(codes, weights=left - left.mean(), minlength=k)
+    return (1 - drawn / size) * k / (k - 1) * float(sums @ sums) / drawn**2
+
+
+def _anchors_alone(old: FloatArray, instruction: IntArray, n: int) -> float | None:
+    from scipy.special import stdtrit
+
+    k = int(np.unique(instruction).size)
+    if k < 2:
+        return None
+    return float(stdtrit(k - 1, (1 + PROMISED) / 2)) * sqrt(_drawn_variance(old, instruction, n, old.size))
+
+
+def _between_models(means: FloatArray, variances: FloatArray) -> float:
+    """tau^2, not below 0, by restricted maximum likelihood (Viechtbauer 2005, J. Educ. Behav. Statist. 30)."""
+    from scipy.optimize import minimize_scalar
+
+    k = means.size
+
+    def lost(tau2: float) -> float:
+        weight = 1 / np.maximum(variances + tau2, 1e-18)
+        centre = float((weight @ means) / weight.sum())
+        total = np.log(variances + tau2 + 1e-18).sum() + np.log(weight.sum()) + weight @ (means - centre) ** 2
+        return float(total)
+
+    spread = float(means.var(ddof=1)) if k > 1 else 0.0
+    if spread <= 0:
+        return 0.0
+    found = minimize_scalar(lost, bounds=(0.0, 4 * spread + float(variances.max())), method="bounded")
+    return float(found.x) if lost(float(found.x)) < lost(0.0) else 0.0
+
+
+def _invariance(
+    codes: IntArray, names: tuple[str, ...], instruction: IntArray, residual: FloatArray, margin: float
+) -> Residuals:
+    from scipy.special import stdtrit
+
+    counts = np.bincount(codes, minlength=len(names))
+    usable = [int(one) for one in np.flatnonzero(counts >= LEAST_OF_A_MODEL)]
+    level = 1 - (1 - SIMULTANEOUS) / 2 / max(len(usable), 1)
+    groups = []
+    for one in usable:
+        mine: BoolArray = codes == one
+        k = int(np.unique(instruction[mine]).size)
+        if k < 2:
+            continue
+        value = float(residual[mine].mean())
+        error = sqrt(_drawn_variance(residual[mine], instruction[mine], 2**62, int(mine.sum())))
+        reach = float(stdtrit(k - 1, level)) * error
+        groups.append(GroupResidual(names[one], value, value - reach, value + reach, int(mine.sum())))
+    verdict: Invariance = "cannot_tell"
+    if any(group.low > margin or group.high < -margin for group in groups):
+        verdict = "fails"
+    elif groups and all(-margin <= group.low and group.high <= margin for group in groups):
+        verdict = "holds"
+    return Residuals(tuple(groups), margin, verdict, int((counts > 0).sum()) - len(groups))

@@ -1,0 +1,281 @@
+"""The page of a bridge: a new judge's run beside an old judge's, and model means on the old judge's scale."""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, cast
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext, ngettext
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.permissions import results_page
+from calibration.figures.charts import Bar, interval_bars
+from calibration.figures.drawing import number, shortest
+from calibration.statistics.judges.bridge import LEAST_MODELS, LEAST_OF_A_MODEL, BridgedMean, Residuals
+from calibration.web.blocks import Block, Column, ResultPage, Table
+from calibration.web.serving import file_of
+from core.errors import UserError
+from core.messages.rendering import for_reader
+from generation.models import Category
+from judging.comparison.run_bridge import RunBridge, run_bridge
+from judging.comparison.run_pairs import runs_beside
+from judging.models import JudgeRun
+from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
+from judging.web.runs.compare import OFFERED, run_names
+
+DIGITS = 3
+NAMED = 5
+
+
+@require_safe
+@results_page
+def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The run is the new judge's; ?old= names the old judge's run, ?margin= the difference that matters, ?file= a file."""
+    user = cast(User, request.user)
+    new = run_read_by(user, public_id)
+    offered = list(runs_beside(new, runs_read_by(user)).select_related(*SHOWN_WITH_A_RUN)[:OFFERED])
+    wanted = request.GET.get("old", "")
+    old = _old_run(user, new, wanted) if wanted else None
+    page, reason = None, ""
+    found: RunBridge | None = None
+    if old is not None:
+        try:
+            found = run_bridge(old, new, margin=read_margin(request.GET.get("margin", "")))
+            page = bridge_page(found, _category_names(new))
+        except UserError as error:
+            reason = for_reader(error)
+    if "file" in request.GET:
+        if page is None:
+            raise Http404(gettext("This page has no such file."))
+        return file_of(page, request.GET["file"], f"{new.study.slug}-bridge")
+    query = request.GET.copy()
+    query.pop("file", None)
+    context: dict[str, Any] = {
+        "run": new,
+        "old": old,
+        "choices": [(one.public_id, name) for one, name in zip(offered, run_names(offered), strict=True)],
+        "names": run_names([old, new]) if old else run_names([new]),
+        "page": page,
+        "reason": reason,
+        "margin": request.GET.get("margin", "") or (shortest(found.bridge.by_model.margin) if found else ""),
+        "path": request.path,
+        "query": query.urlencode(),
+    }
+    return render(request, "judging/bridge_runs.html", context)
+
+
+def read_margin(written: str) -> float | None:
+    """Read a margin; None where it is empty. What is no number above 0 is refused by the bridge itself, as 0."""
+    if not written:
+        return None
+    try:
+        value = float(written[:30])
+    except ValueError:
+        return 0.0
+    return value if isfinite(value) else 0.0
+
+
+def _old_run(user: User, new: JudgeRun, public_id: str) -> JudgeRun:
+    found = runs_beside(new, runs_read_by(user)).filter(public_id=public_id).select_related(*SHOWN_WITH_A_RUN).first()
+    if found is None:
+        raise Http404(gettext("There is no such run over the same study or benchmark."))
+    return found
+
+
+def _category_names(run: JudgeRun) -> dict[str, str]:
+    return {category.key: category.name for category in Category.objects.filter(benchmark=run.study.benchmark_id)}
+
+
+def bridge_page(found: RunBridge, category_names: Mapping[str, str]) -> ResultPage:
+    """The answer, the models' means, whether one bridge serves all, the line, and how many anchors are needed."""
+    blocks = [
+        Block(
+            "means",
+            gettext("Model means on the scale of %(judge)s") % {"judge": found.old},
+            figure=_figure(found),
+            caption=gettext(
+                "Each bar is the mean score that %(judge)s is estimated to give to all responses of a model, with its 95 "
+                "%% interval."
+            )
+            % {"judge": found.old},
+            table=means_table(found),
+            notes=_notes(found),
+        ),
+        _invariance_block("models", gettext("One bridge for all models?"), gettext("Model"), found.bridge.by_model),
+    ]
+    if len(found.bridge.by_category.groups) > 1:
+        blocks.append(
+            _invariance_block(
+                "categories",
+                gettext("One bridge for all categories?"),
+                gettext("Category"),
+                found.bridge.by_category,
+                category_names,
+            )
+        )
+    blocks += [_line_block(found), _plan_block(found)]
+    return ResultPage(gettext("Bridge between two judges"), opening_of(found), blocks, ["judges.bridge"])
+
+
+def opening_of(found: RunBridge) -> str:
+    """Say whether the bridge holds across models, and no more than that."""
+    by_model = found.bridge.by_model
+    shown = {
+        "old": found.old,
+        "new": found.new,
+        "margin": shortest(by_model.margin),
+        "n": f"{found.bridge.n_anchors:,}",
+        "models": len(by_model.groups),
+    }
+    if by_model.verdict == "holds":
+        told = gettext(
+            "The bridge holds across the %(models)d models compared: for each of them, what %(new)s predicts and what "
+            "%(old)s gave differ by less than %(margin)s points on average."
+        )
+        return told % shown
+    if by_model.verdict == "fails":
+        outside = [one.name for one in by_model.groups if one.low > by_model.margin or one.high < -by_model.margin]
+        names = ", ".join([*outside[:NAMED], *(["…"] if len(outside) > NAMED else [])])
+        told = ngettext(
+            "The bridge does not hold across models: for %(names)s, what %(new)s predicts and what %(old)s gave differ by "
+            "more than %(margin)s points on average. Only the means of models with anchors can be relied on.",
+            "The bridge does not hold across models: for %(names)s, what %(new)s predicts and what %(old)s gave differ by "
+            "more than %(margin)s points on average. Only the means of models with anchors can be relied on.",
+            len(outside),
+        )
+        return told % {**shown, "names": names}
+    told = gettext(
+        "Whether one bridge serves all models is not shown: with %(n)s responses scored by both judges, differences of "
+        "more than %(margin)s points between models cannot be ruled out."
+    )
+    return told % shown
+
+
+def means_table(found: RunBridge) -> Table:
+    columns = [
+        Column(gettext("Model")),
+        *Column.interval(gettext("Mean"), DIGITS),
+        Column(gettext("Estimated from"), names=_kinds()),
+        Column(gettext("Responses"), 0),
+        Column(gettext("Scored by both"), 0),
+        Column(gettext("Half width without the new judge"), DIGITS, optional=True),
+    ]
+    rows = [
+        [one.model, one.value, one.low, one.high, one.reason or one.kind, one.n, one.n_anchors, one.anchors_alone]
+        for one in _in_order(found)
+    ]
+    return Table(columns, rows)
+
+
+def _kinds() -> dict[str, str]:
+    return {
+        "anchored": gettext("prediction, corrected by its own anchors"),
+        "carried": gettext("prediction alone"),
+        "complete": gettext("the old judge's own scores"),
+        "few_models": gettext("not stated: fewer than %(n)d models have anchors") % {"n": LEAST_MODELS},
+        "outside_support": gettext("not stated: its scores lie beyond those of the models with anchors"),
+    }
+
+
+def _in_order(found: RunBridge) -> list[BridgedMean]:
+    """Sort by the mean; those that are not stated come last."""
+    return sorted(found.bridge.models, key=lambda one: (one.kind == "not_stated", -one.value))
+
+
+def _figure(found: RunBridge) -> str:
+    stated = [one for one in _in_order(found) if one.kind != "not_stated"]
+    if not stated:
+        return ""
+    bars = [Bar(one.model, one.value, one.low, one.high) for one in stated]
+    title = gettext("Model means on the scale of %(judge)s") % {"judge": found.old}
+    return interval_bars(bars, title=title, x_title=gettext("Mean score"))
+
+
+def _notes(found: RunBridge) -> list[str]:
+    told = [
+        gettext(
+            "The intervals say how far each mean may be from the one that %(judge)s would give to the same responses. They "
+            "take the models and their responses as given, and assume that the responses scored by both judges were drawn "
+            "by chance within each model and category."
+        )
+        % {"judge": found.old},
+        gettext(
+            "A model with fewer than %(n)d anchors is predicted alone; its interval includes the variation of such "
+            "predictions from model to model."
+        )
+        % {"n": LEAST_OF_A_MODEL},
+    ]
+    if found.bridge.by_model.verdict == "fails" and any(one.kind == "carried" for one in found.bridge.models):
+        told.append(
+            gettext("The bridge does not hold across models, so do not rely on the means that are predictions alone.")
+        )
+    if found.other_rubric:
+        told.append(
+            ngettext(
+                "%(n)s response was judged by another rubric and is not an anchor.",
+                "%(n)s responses were judged by another rubric and are not anchors.",
+                found.other_rubric,
+            )
+            % {"n": f"{found.other_rubric:,}"}
+        )
+    return told
+
+
+def _invariance_block(
+    key: str, title: str, label: str, found: Residuals, names: Mapping[str, str] | None = None
+) -> Block:
+    verdicts = {
+        "holds": gettext("Holds: every simultaneous 90 %% interval lies within the margin of %(margin)s points."),
+        "fails": gettext("Fails: at least one interval lies beyond the margin of %(margin)s points."),
+        "cannot_tell": gettext("Cannot tell: at least one interval reaches beyond the margin of %(margin)s points."),
+    }
+    columns = [
+        Column(label, names=names or {}),
+        *Column.interval(gettext("Old score minus prediction"), DIGITS),
+        Column(gettext("Scored by both"), 0),
+    ]
+    rows = [[one.name or "–", one.value, one.low, one.high, one.n] for one in found.groups]
+    notes = []
+    if found.left_out:
+        notes.append(
+            ngettext(
+                "%(n)d group has fewer than %(least)d anchors and is not tested.",
+                "%(n)d groups have fewer than %(least)d anchors and are not tested.",
+                found.left_out,
+            )
+            % {"n": found.left_out, "least": LEAST_OF_A_MODEL}
+        )
+    answer = verdicts[found.verdict] % {"margin": shortest(found.margin)}
+    return Block(key, title, answer=answer, table=Table(columns, rows), notes=notes, folded=True)
+
+
+def _line_block(found: RunBridge) -> Block:
+    one = found.bridge
+    rows = [
+        [gettext("Prediction, for means of models"), one.slope, one.intercept],
+        [gettext("Linear equating, for single scores"), one.equated_slope, one.equated_intercept],
+    ]
+    columns = [Column(gettext("Use")), Column(gettext("Slope"), DIGITS), Column(gettext("Intercept"), DIGITS)]
+    answer = gettext(
+        "Over %(n)s responses scored by both judges, the correlation of their scores is %(r)s (Pearson, a description of "
+        "these responses)."
+    ) % {"n": f"{one.n_anchors:,}", "r": number(one.correlation)}
+    note = gettext(
+        "Old score = intercept + slope × new score. Never put single scores on the old scale with the prediction line: it "
+        "draws them toward the mean."
+    )
+    title = gettext("Lines between the two scales")
+    return Block("line", title, answer=answer, table=Table(columns, rows), notes=[note], folded=True)
+
+
+def _plan_block(found: RunBridge) -> Block:
+    columns = [Column(gettext("Half width wanted"), DIGITS), Column(gettext("Anchors per model"), 0)]
+    rows = [[one.half_width, one.anchors] for one in found.plan]
+    note = gettext(
+        "For a model with the median number of responses, if further anchors spread about their predictions as these do "
+        "(standard deviation %(spread)s)."
+    ) % {"spread": number(found.bridge.spread)}
+    title = gettext("How many anchors are needed")
+    return Block("plan", title, table=Table(columns, rows), notes=[note], folded=True)
