@@ -200,6 +200,7 @@ PUBLIC = {
     "generation:run": lambda: GenerationRun.objects.get().public_id,
     "generation:run_file": lambda: GenerationRun.objects.get().public_id,
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
+    "judging:bridge_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:compare_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
     "judging:run_file": lambda: JudgeRun.objects.first().public_id,

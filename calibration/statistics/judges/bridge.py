@@ -175,7 +175,7 @@ def anchors_for_width(spread: float, half_width: float, responses: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _ScoredResponses:
     new: FloatArray
     old: FloatArray
     model: IntArray
@@ -198,7 +198,9 @@ class _ModelResiduals:
     covariance: FloatArray
 
 
-def _rows(new: FloatArray, old: FloatArray, models: Labels, instructions: Labels, categories: Labels | None) -> _Rows:
+def _rows(
+    new: FloatArray, old: FloatArray, models: Labels, instructions: Labels, categories: Labels | None
+) -> _ScoredResponses:
     x, y = np.asarray(new, dtype=np.float64), np.asarray(old, dtype=np.float64)
     labels = [models, instructions, ["all"] * x.size if categories is None else categories]
     if x.ndim != 1 or y.shape != x.shape or any(len(given) != x.size for given in labels):
@@ -207,7 +209,7 @@ def _rows(new: FloatArray, old: FloatArray, models: Labels, instructions: Labels
         raise NoStatistic("Scores must be finite numbers; leave out the responses that the new judge did not score.")
     codes = [cluster_codes(given)[0] for given in labels]
     names = [tuple(str(name) for name in dict.fromkeys(list(given))) for given in labels]
-    return _Rows(x, y, codes[0], codes[1], codes[2], names[0], names[2])
+    return _ScoredResponses(x, y, codes[0], codes[1], codes[2], names[0], names[2])
 
 
 def _spread_within(residual: FloatArray, model: IntArray) -> float:
@@ -223,7 +225,7 @@ def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return slope, float(y.mean() - slope * x.mean())
 
 
-def _cross_fitted(rows: _Rows, anchored: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
+def _cross_fitted(rows: _ScoredResponses, anchored: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
     """Residuals of the anchors, and predictions of every response, by lines of other instructions' anchors."""
     used = np.unique(rows.instruction[anchored])
     if used.size < FOLDS:
@@ -240,7 +242,7 @@ def _cross_fitted(rows: _Rows, anchored: IntArray, seed: int) -> tuple[FloatArra
     return rows.old[anchored] - predicted[anchored], predicted
 
 
-def _model_residuals(rows: _Rows, anchored: IntArray) -> _ModelResiduals | None:
+def _model_residuals(rows: _ScoredResponses, anchored: IntArray) -> _ModelResiduals | None:
     """Between-model variance of the residuals of models that the line was fitted without; None under 6 such models."""
     model = rows.model[anchored]
     counts = np.bincount(model, minlength=len(rows.model_names))
@@ -271,7 +273,7 @@ def _model_residuals(rows: _Rows, anchored: IntArray) -> _ModelResiduals | None:
     )
 
 
-def _line_covariance(rows: _Rows, used: IntArray, slope: float, intercept: float) -> FloatArray:
+def _line_covariance(rows: _ScoredResponses, used: IntArray, slope: float, intercept: float) -> FloatArray:
     """Covariance (2, 2) of intercept and slope by the sandwich over whole models."""
     design = np.column_stack([np.ones(used.size), rows.new[used]])
     left = rows.old[used] - intercept - slope * rows.new[used]
@@ -285,7 +287,7 @@ def _line_covariance(rows: _Rows, used: IntArray, slope: float, intercept: float
 
 
 def _bridged(
-    rows: _Rows,
+    rows: _ScoredResponses,
     model: int,
     anchored: IntArray,
     residual: FloatArray,
@@ -322,7 +324,7 @@ def _bridged(
 
 
 def _difference_estimate(
-    rows: _Rows, responses: IntArray, anchors: IntArray, residual: FloatArray, predicted: FloatArray
+    rows: _ScoredResponses, responses: IntArray, anchors: IntArray, residual: FloatArray, predicted: FloatArray
 ) -> tuple[float, float, float]:
     """Value, variance and degrees of freedom, stratified by category where each category has two anchors or more."""
     category = rows.category[responses]
