@@ -2,8 +2,8 @@
 
 The truth is the mean that the old judge gave to all of a system's stories. Anchors are drawn anew in every repetition:
 10, 20 and 40 % of each system's stories; then all systems but one, of which each in turn has no anchors.
-"coverage": share of stated 95 % intervals that hold the truth, the mean over ordered pairs of judges, with its standard error
-over pairs; "width_ratio": the bridge's width beside that of the anchors' old scores alone (median); "rank_tau": Kendall's tau
+"coverage": share of stated 95 % intervals that hold the truth, mean over ordered pairs of judges, with its standard error
+over pairs; "width_ratio": the width beside that of the anchors' old scores alone (median); "rank_tau": the Kendall tau
 between the order of the bridged means and the true one; "refused": share of means that are not stated.
 """
 
