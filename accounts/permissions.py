@@ -10,9 +10,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Membership, User, Workspace
+from core.read_once import once, read_once
 
 LEADING = (Membership.Role.OWNER, Membership.Role.LEAD)
 READING = (*LEADING, Membership.Role.ANALYST)
+SAFE_METHODS = ("GET", "HEAD")
 TAKING_PART = (*LEADING, Membership.Role.REVIEWER, Membership.Role.RATER)
 
 
@@ -49,28 +51,45 @@ class OfWorkspace(Protocol):
     def workspace_id(self) -> int: ...
 
 
+def _memberships(user: User) -> list[tuple[int, str]]:
+    """Return the user's memberships as (workspace's primary key, role)."""
+    mine = Membership.objects.filter(user=user)
+    return once(("memberships", user.pk), lambda: list(mine.values_list("workspace_id", "role")))
+
+
+def _in_roles(user: User, roles: Sequence[str]) -> frozenset[int]:
+    """Return the primary keys of _workspaces_of."""
+    mine = {workspace for workspace, role in _memberships(user) if role in roles}
+    return frozenset(mine if user.limited_to is None else mine & {user.limited_to})
+
+
+def led_by(user: User) -> frozenset[int]:
+    """Return the primary keys of the workspaces in which the user may change studies and start runs."""
+    return _in_roles(user, LEADING)
+
+
 def leads_workspace_of(user: User, row: OfWorkspace) -> bool:
     """Return whether the user may change the row and what belongs to it."""
-    return workspaces_led_by(user).filter(pk=row.workspace_id).exists()
+    return row.workspace_id in led_by(user)
 
 
 def reads_workspace_of(user: User, row: OfWorkspace) -> bool:
     """Return whether the user may read the results of the workspace to which the row belongs."""
-    return workspaces_read_by(user).filter(pk=row.workspace_id).exists()
+    return row.workspace_id in _in_roles(user, READING)
 
 
 def takes_part_in_workspace_of(user: User, row: OfWorkspace) -> bool:
     """Return whether the user may propose, vote and review there, as all members but analysts may."""
-    return workspaces_taken_part_in(user).filter(pk=row.workspace_id).exists()
+    return row.workspace_id in _in_roles(user, TAKING_PART)
 
 
 def roles_of(user: User) -> frozenset[str]:
     """Return the user's roles in all workspaces."""
-    return frozenset(Membership.objects.filter(user=user).values_list("role", flat=True))
+    return frozenset(role for _workspace, role in _memberships(user))
 
 
 def leads_somewhere(user: User) -> bool:
-    return workspaces_read_by(user).exists()
+    return bool(_in_roles(user, READING))
 
 
 def results_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -80,8 +99,13 @@ def results_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         assert isinstance(request.user, User)
-        if not leads_somewhere(request.user):
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
+        if request.method not in SAFE_METHODS:
+            if not leads_somewhere(request.user):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+        with read_once():
+            if not leads_somewhere(request.user):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
 
     return guarded

@@ -48,7 +48,7 @@ class CategoryFitAdmin(ReadOnlyAdmin):
     search_fields = ("key", "fit__public_id", "fit__published_name")
     list_select_related = ("fit",)
     # The fitted rows can be long; the exported file contains them.
-    exclude = ("diagnostics",)
+    exclude = ("diagnostics", "rows")
     inlines = (FittedWeightInline,)
 
 

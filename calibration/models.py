@@ -54,7 +54,10 @@ def fitted_kind() -> Fit.Kind:
 
 
 class CategoryFit(models.Model):
-    """The weights of one category; `diagnostics` is the certificate (see calibration.statistics.weights.fit)."""
+    """The weights of one category; `diagnostics` is the certificate (see calibration.statistics.weights.fit).
+
+    `rows` are the answers that were fitted, which are as large as the study; what only shows a fit defers them.
+    """
 
     fit = models.ForeignKey(Fit, models.CASCADE, related_name="categories")
     category = models.ForeignKey(Category, models.PROTECT, null=True, blank=True, related_name="category_fits")
@@ -64,6 +67,7 @@ class CategoryFit(models.Model):
     r2 = models.FloatField(null=True)
     mse = models.FloatField(null=True)
     diagnostics = models.JSONField(default=dict)
+    rows = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ["fit", "position"]

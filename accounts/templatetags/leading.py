@@ -19,5 +19,5 @@ def leads_workspace_of(context: Context, row: Any) -> bool:
     if request is None or not request.user.is_authenticated:
         return False
     if not hasattr(request, "workspaces_led"):  # a page may ask about many rows
-        request.workspaces_led = frozenset(permissions.workspaces_led_by(request.user).values_list("pk", flat=True))
+        request.workspaces_led = permissions.led_by(request.user)
     return row.workspace_id in request.workspaces_led

@@ -398,47 +398,6 @@ def _reviews(study: Study) -> PlannedTasks:
     return PlannedTasks(tasks, 0)
 
 
-@dataclass(frozen=True)
-class StudySize:
-    """Inputs of a study's plan; words are means per task and per instruction."""
-
-    tasks: int
-    instructions: int
-    items: int
-    words_a_task: float
-    words_an_instruction: float
-    without_rubric: int
-    absent: int = 0
-
-
-def size_of(study: Study) -> StudySize:
-    """Plan inputs of the study as it would be launched now."""
-    planned = planned_tasks(study)
-    instructions = {task.instruction for task in planned.tasks}
-    rubrics = {task.answer_rubric for task in planned.tasks}
-    counts: dict[int, int] = {}
-    criteria = Criterion.objects.filter(rubric__in=rubrics).exclude(role=Criterion.Role.OVERALL)
-    for rubric in criteria.values_list("rubric_id", flat=True):
-        counts[rubric] = counts.get(rubric, 0) + 1
-    total = sum(counts.get(task.answer_rubric, 0) for task in planned.tasks)
-    return StudySize(
-        tasks=len(planned),
-        instructions=len(instructions),
-        items=max(1, round(total / len(planned))) if len(planned) else 1,
-        words_a_task=sum(task.words for task in planned.tasks) / len(planned) if len(planned) else 0.0,
-        words_an_instruction=_words_asked(instructions),
-        without_rubric=planned.without_rubric,
-        absent=planned.absent,
-    )
-
-
-def _words_asked(instructions: set[int]) -> float:
-    """Mean number of words in a sample of the instructions."""
-    some = sorted(instructions)[:200]
-    texts: list[Any] = [one.text for one in Instruction.objects.filter(pk__in=some).only("messages")]
-    return sum(map(word_count, texts)) / len(texts) if texts else 0.0
-
-
 def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
     """The unsaved row of a planned task."""
     return Task(

@@ -3,7 +3,7 @@
 Judging a whole benchmark makes a study of its own, so verdicts are matched by response and criterion key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,24 +50,31 @@ def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVe
 
 
 def failed_judges(about: Study | Benchmark, judge: Rater | None = None) -> list[JudgesVerdicts]:
-    """List the judges, or this one alone, of which a run on what is asked about failed its canary texts.
-
-    This alone decides which judges are marked. No number counts a verdict of such a run.
-    """
+    """List the judges, or this one alone, of which a run on what is asked about failed its canary texts."""
     if isinstance(about, Study):
         known = judges_by_verdicts(about)
     else:
         answers = Assignment.objects.filter(task__response_a__instruction__benchmark=about)
         known = judges_of_answers(answers if judge is None else answers.filter(rater=judge))
-    return [row for row in known if row.discredited and judge in (None, row.judge)]
+    return [row for row in failed_among(known) if judge in (None, row.judge)]
 
 
-def judges_without_verdict(study: Study) -> list[tuple[Rater, int]]:
+def failed_among(judges: Sequence[JudgesVerdicts]) -> list[JudgesVerdicts]:
+    """List those of the judges of which a run failed its canary texts.
+
+    This alone decides which judges are marked. No number counts a verdict of such a run.
+    """
+    return [row for row in judges if row.discredited]
+
+
+def judges_without_verdict(study: Study, judges: Sequence[JudgesVerdicts]) -> list[tuple[Rater, int]]:
     """The judges that were asked in this study and have no verdict on its responses, with how many answers of theirs
-    could not be used."""
-    known = {row.judge.pk for row in judges_by_verdicts(study)}
+    could not be used. `judges` are those of judges_by_verdicts."""
+    known = {row.judge.pk for row in judges}
     asked = Assignment.objects.filter(task__study=study).without_verdict().exclude(rater__in=known)
     numbers = dict(asked.order_by().values_list("rater_id").annotate(n=Count("pk")))
+    if not numbers:
+        return []
     found = Rater.objects.filter(pk__in=numbers).order_by("label", "pk")
     return [(judge, numbers[judge.pk]) for judge in found]
 
@@ -87,7 +94,7 @@ def _numbers(rows: AssignmentQuerySet) -> dict[int, tuple[int, int]]:
 
 
 def _most_first(numbers: Mapping[int, tuple[int, int]]) -> list[JudgesVerdicts]:
-    known = Rater.objects.in_bulk(list(numbers))
+    known = Rater.objects.in_bulk(list(numbers)) if numbers else {}
     rows = [JudgesVerdicts(known[pk], *pair) for pk, pair in numbers.items()]
     return sorted(rows, key=lambda row: (-row.verdicts, -row.discredited, row.judge.name, row.judge.pk))
 

@@ -18,6 +18,8 @@ MISSING = object()
 def fit_to_json(fit: Fit, *, rows: bool = True) -> dict[str, Any]:
     """Convert a fit that was computed here to JSON values, with its rows; without `rows`, only its results."""
     categories = fit.categories.prefetch_related("weights").order_by("position")
+    if not rows:
+        categories = categories.defer("rows")
     return {
         "format": FORMAT,
         "fit": fit.public_id,
@@ -45,11 +47,9 @@ def _category_to_json(category: CategoryFit, rows: bool) -> dict[str, Any]:
         made["certificate"],
         made["pooled"],
     )
-    kept = made["rows"]
-    results["dropped_not_applicable"] = kept["dropped_not_applicable"]
-    results["dropped_incomplete"] = kept["dropped_incomplete"]
+    results |= {name: made[name] for name in ("dropped_not_applicable", "dropped_incomplete")}
     if rows:
-        results["rows"] = kept
+        results["rows"] = category.rows
     return results
 
 

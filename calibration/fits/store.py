@@ -142,6 +142,7 @@ def _store(
             r2=one.r2,
             mse=one.mse,
             diagnostics=_diagnostics(one),
+            rows=rows_to_json(one.rows),
         )
         weights += _weight_rows(category, one)
     FittedWeight.objects.bulk_create(weights)
@@ -180,7 +181,8 @@ def _diagnostics(one: FittedCategory) -> dict[str, Any]:
     return {
         "certificate": certificate_to_dict(one.certificate),
         "pooled": pooled_to_dict(one.pooled) if one.pooled else None,
-        "rows": rows_to_json(one.rows),
+        "dropped_not_applicable": one.rows.dropped_not_applicable,
+        "dropped_incomplete": one.rows.dropped_incomplete,
     }
 
 

@@ -2,17 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
+
+from django.db.models import Max
 
 from annotation.models import Study, are_excluded_shown
 from annotation.policies.policies import Policies
 from calibration.models import Report
-from calibration.report_store.state import state_of
+from calibration.report_store.state import State, state_of
 
+T = TypeVar("T")
 SHAPE = 9
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 STATE = frozenset(["state", "beside", "reviews"])
@@ -56,13 +59,13 @@ class Question:
 
 
 def question_of(study: Study, kind: str, settings: Mapping[str, Any]) -> Question:
-    state = state_of(study)
+    state = _state(study)
     return Question(study, kind, {**settings, **_asked(study), "state": state.values}, state.answers)
 
 
 def are_current(study: Study, asked: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
     """Whether the report of every kind and settings is there for the study in its present state; three queries."""
-    state = state_of(study)
+    state = _state(study)
     more = {**_asked(study), "state": state.values}
     wanted = {(kind, hash_of({**settings, **more})) for kind, settings in asked}
     rows = Report.objects.filter(study=study, settings_hash__in=[hashed for _kind, hashed in wanted])
@@ -71,6 +74,22 @@ def are_current(study: Study, asked: Sequence[tuple[str, Mapping[str, Any]]]) ->
 
 def latest_of(study: Study, kind: str, asked_hash: str) -> Report | None:
     return Report.objects.filter(study=study, kind=kind, asked_hash=asked_hash).order_by("-pk").first()
+
+
+def rows_of(questions: Sequence[Question]) -> list[Report | None]:
+    """Return the report that a page shows for each question about one study and kind: of the study's present state,
+    otherwise the newest one, None without any. Two queries for any number of questions.
+    """
+    if not questions:
+        return []
+    stored = Report.objects.filter(study=questions[0].study, kind=questions[0].kind)
+    current = {
+        row.settings_hash: row for row in stored.filter(settings_hash__in=[one.settings_hash for one in questions])
+    }
+    older = [one.asked_hash for one in questions if one.settings_hash not in current]
+    newest = stored.filter(asked_hash__in=older).order_by().values("asked_hash").annotate(newest=Max("pk"))
+    latest = {row.asked_hash: row for row in stored.filter(pk__in=newest.values("newest"))} if older else {}
+    return [current.get(one.settings_hash) or latest.get(one.asked_hash) for one in questions]
 
 
 def asked_hash_of(study: Study, settings: Mapping[str, Any]) -> str:
@@ -83,12 +102,12 @@ def _asked(study: Study) -> dict[str, Any]:
     return {"study": study.slug, "shape": SHAPE, **_choices_of(study), **shown_setting()}
 
 
-_read: ContextVar[dict[int, list[int]] | None] = ContextVar("exclusions_read", default=None)
+_read: ContextVar[dict[tuple[str, int], Any] | None] = ContextVar("state_read", default=None)
 
 
 @contextmanager
-def exclusions_read_once() -> Iterator[None]:
-    """Within this block, which computes no report, a study's exclusions are read once, however many reports are read."""
+def state_read_once() -> Iterator[None]:
+    """Within this block, which computes no report, the state of a study's rows is read once for all its reports."""
     before = _read.set({})
     try:
         yield
@@ -96,14 +115,22 @@ def exclusions_read_once() -> Iterator[None]:
         _read.reset(before)
 
 
-def _standing(study: Study) -> list[int]:
+def _known(name: str, study: Study, read: Callable[[], T]) -> T:
     known = _read.get()
-    if known is not None and study.pk in known:
-        return known[study.pk]
-    standing = list(study.exclusions.standing().order_by("pk").values_list("pk", flat=True))
-    if known is not None:
-        known[study.pk] = standing
-    return standing
+    if known is None:
+        return read()
+    if (name, study.pk) not in known:
+        known[name, study.pk] = read()
+    return cast(T, known[name, study.pk])
+
+
+def _state(study: Study) -> State:
+    return _known("state", study, lambda: state_of(study))
+
+
+def _standing(study: Study) -> list[int]:
+    rows = study.exclusions.standing().order_by("pk")
+    return _known("exclusions", study, lambda: list(rows.values_list("pk", flat=True)))
 
 
 def _choices_of(study: Study) -> dict[str, dict[str, Any]]:

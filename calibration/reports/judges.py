@@ -148,19 +148,24 @@ JudgesInDepth: TypeAlias = ReviewReport | PairJudgeReport | ScoreJudgeReport | M
 
 
 def judges_settings(
-    study: Study, one: str = "", other: str = "", families: Mapping[str, str] | None = None
+    study: Study,
+    one: str = "",
+    other: str = "",
+    families: Mapping[str, str] | None = None,
+    beside: QuerySet[Assignment] | None = None,
 ) -> Settings:
     """Return the settings: `one` and `other` to separate, by name ('' for the two models with the closest means).
 
     `families` maps judges' public ids to their families;
-    `beside` is the state of the judges' answers elsewhere on the benchmark, which prediction-powered estimates use;
+    `beside` is the state of the judges' answers elsewhere on the benchmark (judges_beside, if they are not given), which
+    prediction-powered estimates use;
     `reviews` is the state of people's findings on these judges' verdicts.
     """
     return {
         "one": one,
         "other": other,
         "families": dict(families or {}),
-        "beside": _state_beside(study),
+        "beside": _state_beside(judges_beside(study) if beside is None else beside),
         "reviews": review_state(study),
         "draws": DRAWS,
         "seed": 0,
@@ -176,8 +181,7 @@ def judges_beside(study: Study) -> QuerySet[Assignment]:
     )
 
 
-def _state_beside(study: Study) -> dict[str, int]:
-    beside = judges_beside(study)
+def _state_beside(beside: QuerySet[Assignment]) -> dict[str, int]:
     found = Score.objects.filter(assignment__in=beside).aggregate(n=Count("pk"), last=Max("pk"))
     found["discredited"] = beside.filter(discredited=True).count()
     return {name: value or 0 for name, value in found.items()}

@@ -149,7 +149,7 @@ def _decided(categories: list[CategoryDepth]) -> list[CategoryDepth]:
 
 def _rows_of(fit: Fit) -> dict[str, LabelledRows]:
     categories = fit.categories.order_by("position")
-    return {category.key: rows_from_json(category.key, category.diagnostics["rows"]) for category in categories}
+    return {category.key: rows_from_json(category.key, category.rows or {}) for category in categories}
 
 
 def _cohorts(study: Study) -> dict[str, str]:

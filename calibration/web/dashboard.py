@@ -24,7 +24,7 @@ from annotation.models import Study
 from annotation.monitoring.progress import Tally, category_rows, rater_rows, tally_of, totals
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
-from calibration.report_store.questions import are_current, exclusions_read_once
+from calibration.report_store.questions import are_current, state_read_once
 from calibration.report_store.refreshes import refresh
 from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
@@ -194,7 +194,7 @@ def desk_figures(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_read_by(cast(User, request.user), slug)
     refresh_small(study)
     tally = tally_of(study)
-    with exclusions_read_once():
+    with state_read_once():
         stored = stored_of(study, tally)
         found = desk_figures_of(study, tally, stored)
         blocks = desk_blocks(study, tally, stored)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import cast
 
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +19,7 @@ from annotation.models import Study
 from annotation.policies.policies import CONTROL, GOLD, BadPolicy, Policies
 from annotation.policies.quality_checks import plan_of
 from annotation.studies.access import study_read_by
-from annotation.studies.selection import StudySize, size_of
+from annotation.studies.study_size import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic, OutOfRange
 from calibration.web.planned_questions import models_for, questions_of
@@ -101,6 +102,12 @@ def raters_needed(study: Study, assignments: int, overlap: int) -> tuple[int, bo
     return max(overlap, 5), True
 
 
+@lru_cache(maxsize=64)
+def _simulated(planned: PlannedStudy) -> Plan:
+    """Plan the study, once for the same choices: a lead changes most of them without changing what is simulated."""
+    return plan_study(planned, simulations=8, draws=100)
+
+
 def plan_of_study(study: Study) -> StudyPlan | None:
     """Plan the study as it is saved; None if its choices yield no task.
 
@@ -111,7 +118,7 @@ def plan_of_study(study: Study) -> StudyPlan | None:
         return None
     overlap = overlap_of(study)
     raters, guessed = raters_needed(study, size.tasks * overlap, overlap)
-    plan = plan_study(_planned(study, size, overlap, raters), simulations=8, draws=100)
+    plan = _simulated(_planned(study, size, overlap, raters))
     policies = Policies.of(study)
     short = max(0, size.tasks * overlap - raters * policies.quota) if policies.quota else 0
     expected = policies.expected.raters or 0

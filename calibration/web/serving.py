@@ -16,7 +16,7 @@ from accounts.permissions import results_page
 from annotation.models import Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_without_verdict
+from calibration.data.verdicts import JudgesVerdicts, failed_among, judges_by_verdicts, judges_without_verdict
 from calibration.figures.export import png, standalone_svg
 from calibration.reports.registry import ReportKind, Settings
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
@@ -70,7 +70,8 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         shown = shown_report(study, kind.report, settings, build=kind.build)
         if (nothing_new := unchanged(request, shown.freshness)) is not None:
             return nothing_new
-        failed = failed_judges(study) if kind.about_judges else []
+        judges = judges_by_verdicts(study) if kind.about_judges else []
+        failed = failed_among(judges)
         page = _page(study, shown.report, kind, failed) if shown.report is not None else None
     if "file" in request.GET:
         return file_of(page, request.GET["file"], study.slug, shown.freshness) if page is not None else not_yet()
@@ -86,7 +87,7 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
         "freshness": shown.freshness,
         "links": [(reverse(name, args=[study]), words) for name, words in kind.links()],
         "discredited": failed,
-        "unusable": judges_without_verdict(study) if kind.about_judges else [],
+        "unusable": judges_without_verdict(study, judges) if kind.about_judges else [],
         **answer_notes(request, study),
     }
     template = "calibration/result.html"

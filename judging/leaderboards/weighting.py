@@ -140,7 +140,7 @@ def weighting_of(fit: Fit, name: str) -> Weighting:
     """Return the weights of a fit under the name by which they were requested."""
     by_category: dict[int, CategoryWeights] = {}
     by_name: dict[str, CategoryWeights] = {}
-    for row in CategoryFit.objects.filter(fit=fit).defer("diagnostics").prefetch_related("weights"):
+    for row in CategoryFit.objects.filter(fit=fit).defer("diagnostics", "rows").prefetch_related("weights"):
         weights = list(row.weights.all())
         category_weights = CategoryWeights(
             {weight.criterion_key: weight.weight for weight in weights},

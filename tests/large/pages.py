@@ -122,6 +122,7 @@ def _values(study: Study) -> dict[str, Callable[[str], list[object]]]:
         "rater_id": lambda name: [people[place].public_id for place in (5, 1, 0, 6)],
         "task_id": lambda name: [task.public_id for task in tasks if task is not None],
         "cohort_id": cohorts,
+        "moment": lambda name: ["before"],
         "public_id": public,
         "item_id": lambda name: (
             [item.pk for item in (run.items.filter(status="scored").first(),) if item] if run else []

@@ -24,6 +24,7 @@ from annotation.policies.policies import Policies
 from annotation.rules.alignment import word_diff
 from annotation.studies.access import studies_read_by, study_led_by
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
+from annotation.studies.study_size import size_of
 from annotation.texts.rendering import render_text
 from annotation.web.rating.forms import AnswerForm
 from annotation.web.rating.screens import screen_of
@@ -170,18 +171,14 @@ def preview_guideline(request: HttpRequest, slug: str) -> HttpResponse:
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """List all screens that a rater of the study sees, with links to open them."""
     study = study_led_by(cast(User, request.user), slug)
-    made = planned_tasks(study)
-    planned = made.tasks
-    by_rubric: dict[int, int] = {}
-    for number, one in enumerate(planned, start=1):
-        by_rubric.setdefault(one.answer_rubric, number)
+    size = size_of(study)
     context = {
         "study": study,
         "can_lead": True,
-        "tasks": len(planned),
-        "absent": made.absent,
-        "without_rubric": made.without_rubric,
-        "first_of_rubrics": list(by_rubric.values())[:12],
+        "tasks": size.tasks,
+        "absent": size.absent,
+        "without_rubric": size.without_rubric,
+        "first_of_rubrics": size.first_of_rubrics[:12],
         "consent": render_text(consent_text(study)),
         "guideline": render_text(study.guideline.text) if study.guideline else None,
     }

@@ -35,9 +35,10 @@ from calibration.web.judges.blocks import (
     swap_block,
 )
 from calibration.web.messages.intervals import estimate_words
-from calibration.web.messages.names import criterion_name
+from calibration.web.messages.names import named_criterion
 from calibration.web.messages.reasons import error_words, missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
+from calibration.web.weights.page import criterion_questions
 
 
 def judges_depth_title() -> str:
@@ -324,8 +325,9 @@ def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
     found = judge.gaps
     if isinstance(found, Missing):
         return Block(f"gaps-{place}", title, reason=reason_of(found))
+    questions = criterion_questions(study)
     named = [
-        (criterion_name(study, str(row.criterion)), row, interval_cells(row.mean_gap.value, row.mean_gap))
+        (named_criterion(questions, str(row.criterion)), row, interval_cells(row.mean_gap.value, row.mean_gap))
         for row in found
     ]
     table = Table(

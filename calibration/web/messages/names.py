@@ -12,7 +12,12 @@ from generation.models import Category
 
 
 def criterion_name(study: Study, key: str) -> str:
-    return criterion_questions(study).get(key) or criterion_words(key)
+    return named_criterion(criterion_questions(study), key)
+
+
+def named_criterion(questions: Mapping[str, str], key: str) -> str:
+    """Return the criterion's question, given those of the study, and otherwise its key in words."""
+    return questions.get(key) or criterion_words(key)
 
 
 def criterion_choice(study: Study, criteria: Sequence[str], chosen: str) -> list[Choice]:
@@ -20,7 +25,7 @@ def criterion_choice(study: Study, criteria: Sequence[str], chosen: str) -> list
     if len(criteria) < 2:
         return []
     questions = criterion_questions(study)
-    options = [(key, questions.get(key) or criterion_words(key)) for key in criteria]
+    options = [(key, named_criterion(questions, key)) for key in criteria]
     return [Choice("criterion", gettext("Criterion"), options, chosen)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from accounts.models import Workspace
 from annotation.models import Criterion, Study, Task
@@ -33,6 +33,7 @@ from calibration.web.weights.items import (
     shown_populations,
     weights_table,
 )
+from core.read_once import once
 
 Numbers = float | int | str | None
 
@@ -84,7 +85,7 @@ def fit_page(fit: Fit) -> ResultPage:
     depth = reverse("calibration:weights_depth", args=[fit.study])
     return ResultPage(
         title=gettext("Weights"),
-        opening=fit_opening(fit),
+        opening=weights_opening(certificates, items=by_items(fit.study)),
         links=[
             (
                 f"{depth}?{urlencode({'fit': fit.public_id})}",
@@ -106,13 +107,15 @@ def fit_page(fit: Fit) -> ResultPage:
 def fit_opening(fit: Fit) -> str:
     """State in a sentence how well a fit's weights predict held-out instructions."""
     assert fit.study is not None
-    certificates = [certificate_of(category) for category in fit.categories.order_by("position")]
+    certificates = [certificate_of(category) for category in fit.categories.defer("rows").order_by("position")]
     return weights_opening(certificates, items=by_items(fit.study))
 
 
 def _shown_categories(fit: Fit) -> list[ShownCategory]:
     assert fit.study is not None
-    rows = list(fit.categories.select_related("category").prefetch_related("weights").order_by("position"))
+    rows = list(
+        fit.categories.defer("rows").select_related("category").prefetch_related("weights").order_by("position")
+    )
     published = published_beside(fit.workspace, rows)
     questions = criterion_questions(fit.study)
     printed = printed_fits(fit.study.benchmark)
@@ -132,7 +135,7 @@ def _shown_categories(fit: Fit) -> list[ShownCategory]:
 def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) -> dict[int, CategoryFit]:
     """Map CategoryFit pks to the weights published elsewhere for the same subcategory and number of items."""
     known = CategoryFit.objects.filter(fit__workspace=workspace, fit__kind=Fit.Kind.PUBLISHED).select_related("fit")
-    candidates = list(known.prefetch_related("weights").order_by("fit__created_at", "pk"))
+    candidates = list(known.defer("rows").prefetch_related("weights").order_by("fit__created_at", "pk"))
     found: dict[int, CategoryFit] = {}
     for own in categories:
         for other in candidates:
@@ -149,6 +152,10 @@ def published_beside(workspace: Workspace, categories: Sequence[CategoryFit]) ->
 
 def criterion_questions(study: Study) -> dict[str, str]:
     """Map criterion keys to their questions in the reader's language; if rubrics share a key, the first one's counts."""
+    return once(("criterion questions", study.pk, get_language()), lambda: _criterion_questions(study))
+
+
+def _criterion_questions(study: Study) -> dict[str, str]:
     rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
     criteria = Criterion.objects.filter(rubric__in=rubrics).order_by("rubric_id", "position")
     found: dict[str, str] = {}
@@ -167,7 +174,7 @@ def _category_blocks(
     place: int, category: ShownCategory, shared: Sequence[str], section: Section | None
 ) -> list[Block]:
     """Build "weights-1", "certificate-1", "unseen-1" and "rivals-1" of the first category, and so on."""
-    certificate, kept = category.certificate, category.fit.diagnostics["rows"]
+    certificate, kept = category.certificate, category.fit.diagnostics
     dropped = kept["dropped_not_applicable"] + kept["dropped_incomplete"]
     sentences = certificate_sentences(certificate, [row.label for row in category.rows])
     if dropped:
@@ -384,7 +391,7 @@ def _method(fit: Fit) -> list[str]:
 
 def category_names_of(fit: Fit) -> dict[str, str]:
     """Map keys of categories and families to names in the reader's language; where two share a name, to the key."""
-    rows = list(fit.categories.select_related("category__parent").defer("diagnostics"))
+    rows = list(fit.categories.select_related("category__parent").defer("diagnostics", "rows"))
     named = {one.key: category_name(one) for one in rows}
     shown = {key: name if list(named.values()).count(name) == 1 else key for key, name in named.items()}
     parents = [one.category.parent for one in rows if one.category and one.category.parent]

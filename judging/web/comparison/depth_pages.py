@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from annotation.models import Study
-from calibration.reports.judges import JUDGES, judges_settings
+from calibration.reports.judges import JUDGES, judges_beside, judges_settings
 from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
 from calibration.web.serving import PageKind
@@ -35,7 +35,9 @@ def addressed(study: Study, links: Sequence[tuple[str, str]]) -> list[tuple[str,
 
 
 def depth_settings(study: Study, query: Mapping[str, str]) -> Settings:
-    return judges_settings(study, query.get("one", ""), query.get("other", ""), judge_families(study))
+    beside = judges_beside(study)
+    families = judge_families(study, beside)
+    return judges_settings(study, query.get("one", ""), query.get("other", ""), families, beside)
 
 
 JUDGES_DEPTH_PAGE = PageKind(

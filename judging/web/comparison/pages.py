@@ -14,8 +14,9 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study, are_excluded_shown, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_by_verdicts, judges_without_verdict
+from calibration.data.verdicts import JudgesVerdicts, failed_among, judges_by_verdicts, judges_without_verdict
 from calibration.models import Report
+from calibration.report_store.questions import rows_of, state_read_once
 from calibration.report_store.refreshes import refresh
 from calibration.reports.cache import is_slow, shown_setting
 from calibration.reports.codec import Missing, read_back
@@ -49,18 +50,19 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every judge of this study's responses beside people; a worker compares the judges of a large study."""
     user = cast(User, request.user)
     study = study_read_by(user, slug)
-    failed = failed_judges(study)
-    with excluded_shown(are_excluded_asked(request, study)), marking(failed):
-        return _judges_page(request, user, study, failed)
+    known = judges_by_verdicts(study)
+    with excluded_shown(are_excluded_asked(request, study)), marking(failed_among(known)):
+        return _judges_page(request, user, study, known)
 
 
-def _judges_page(request: HttpRequest, user: User, study: Study, failed: Sequence[JudgesVerdicts]) -> HttpResponse:
+def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence[JudgesVerdicts]) -> HttpResponse:
+    failed = failed_among(known)
     panels: list[ComparisonPanel] = []
     shown: dict[str, Any] = {}
     if kind_asked(study) != "scores":
         shown, freshness = _blocks(study)
     else:
-        panels, freshness = _panels(study)
+        panels, freshness = _panels(study, known)
         without_panel = {panel.judge.public_id for panel in panels if panel.reason}
         if without_panel and not freshness.missing:
             shown, others = _by_criterion(study, without_panel)
@@ -83,9 +85,9 @@ def _judges_page(request: HttpRequest, user: User, study: Study, failed: Sequenc
         "currency": currency_of(study.workspace_id) if panels else "",
         "freshness": freshness,
         "leads": leads_workspace_of(user, study),
-        "has_tasks": study.tasks.exists(),
+        "has_tasks": study.tasks.exists,  # asked only by the page of a study without judges
         "discredited": failed,
-        "unusable": judges_without_verdict(study),
+        "unusable": judges_without_verdict(study, known),
         "links": addressed(study, judge_links("judging:judges")),
         "query": urlencode(shown_setting()),
         **answer_notes(request, study),
@@ -134,13 +136,13 @@ def _by_criterion(study: Study, judges: set[str]) -> tuple[dict[str, Any], Fresh
     }, found.freshness
 
 
-def _panels(study: Study) -> tuple[list[ComparisonPanel], Freshness]:
+def _panels(study: Study, known: Sequence[JudgesVerdicts]) -> tuple[list[ComparisonPanel], Freshness]:
     """Return a panel per judge, and how old they are; without overall scores there is nothing to do."""
     weighting = weighting_for(study)
-    judges = [row.judge for row in judges_by_verdicts(study) if row.verdicts]
+    judges = [row.judge for row in known if row.verdicts]
     if not (is_slow(study) and has_overall(study)):
         return [comparison_panel(study, judge, weighting) for judge in judges], Freshness()
-    stored = {judge: _stored(study, judge, weighting) for judge in judges}
+    stored = _stored(study, judges, weighting)
     freshness = together(parts for _weights, _row, parts in stored.values())
     if not freshness.current:
         freshness = freshness.of_refresh(refresh(study, KIND, {}, "judging.compare", are_excluded_shown()))
@@ -157,17 +159,22 @@ def _panels(study: Study) -> tuple[list[ComparisonPanel], Freshness]:
     return panels, freshness
 
 
-def _stored(study: Study, judge: Rater, weighting: Weighting) -> tuple[Weighting, Report | None, Freshness]:
-    """Return the newest stored comparison of the judge, the weights it was made with, and how old it is.
+def _stored(
+    study: Study, judges: Sequence[Rater], weighting: Weighting
+) -> dict[Rater, tuple[Weighting, Report | None, Freshness]]:
+    """Return the newest stored comparison of each judge, the weights it was made with, and how old it is.
 
     It has equal weights where the study's weights do not cover every category.
     """
+    found: dict[Rater, tuple[Weighting, Report | None, Freshness]] = {}
     for weights in (weighting, Weighting(EQUAL)):
-        question = question_about(study, judge, weights)
-        row = question.current()
-        current = row is not None
-        if row is None:
-            row = question.latest()
-        if row is not None:
-            return weights, row, freshness_of(row, current=current, answers_since=question.answers_since(row))
-    return weighting, None, freshness_of(None, current=False)
+        left = [judge for judge in judges if judge not in found]
+        with state_read_once():
+            questions = [question_about(study, judge, weights) for judge in left]
+        for judge, question, row in zip(left, questions, rows_of(questions), strict=True):
+            if row is not None:
+                current = row.settings_hash == question.settings_hash
+                since = 0 if current else question.answers_since(row)
+                found[judge] = weights, row, freshness_of(row, current=current, answers_since=since)
+    missing = weighting, None, freshness_of(None, current=False)
+    return {judge: found.get(judge, missing) for judge in judges}

@@ -28,7 +28,8 @@ from annotation.studies.life_cycle import (
     set_status,
     settings_of,
 )
-from annotation.studies.selection import Candidate, even_pairs, fitting_rubrics, planned_tasks, size_of
+from annotation.studies.selection import Candidate, even_pairs, fitting_rubrics, planned_tasks
+from annotation.studies.study_size import size_of
 from generation.models import Benchmark, Category, LanguageModel, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
