@@ -19,6 +19,7 @@ from annotation.models import Assignment, Exclusion, Rater, Score, Study, why_no
 from annotation.monitoring.exclusion import LONGEST_REASON, exclude, excluded_in, lift, standing_exclusion
 from annotation.monitoring.progress import study_rows
 from annotation.policies.policies import ORDERS
+from annotation.policies.stopping import STOPPING_QUESTIONS
 from annotation.privacy.erasure import erase_rater
 from annotation.privacy.own_data import own_data_of
 from annotation.studies import deletion, making
@@ -217,6 +218,18 @@ class WantedStudySerializer(serializers.Serializer[WantedStudy]):
     questions_after = serializers.ListField(
         child=serializers.JSONField(), required=False, help_text="What raters are asked after their last task."
     )
+    stop = serializers.ChoiceField(
+        choices=STOPPING_QUESTIONS,
+        required=False,
+        help_text="The question whose answer says when labelling may stop; it is frozen at launch.",
+    )
+    stop_threshold = serializers.FloatField(required=False, help_text="The share of agreeing pairs of raters to reach.")
+    stop_models = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Names of the two models of which the better one is asked.",
+    )
+    stop_error = serializers.FloatField(required=False, help_text="The probability of ever answering wrongly; 0.05.")
     launch = serializers.BooleanField(required=False, help_text="Create the tasks and slots, and open the study.")
 
     def wanted(self) -> WantedStudy:

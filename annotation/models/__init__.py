@@ -25,7 +25,7 @@ from annotation.models.joining import (
 from annotation.models.questionnaires import Questionnaire, QuestionnaireAnswer
 from annotation.models.raters import Cohort, Rater, RaterIdentity, Standing, still_admitted
 from annotation.models.rubrics import Criterion, Guideline, Rubric, RubricQuerySet
-from annotation.models.studies import DeskTally, Study, Task
+from annotation.models.studies import DeskTally, StoppingQuestion, Study, Task
 from annotation.models.uploads import SavedMapping
 
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
     "Score",
     "Seat",
     "Standing",
+    "StoppingQuestion",
     "Study",
     "StudyChange",
     "StudyCounter",

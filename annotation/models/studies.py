@@ -114,6 +114,28 @@ class Task(models.Model):
         return self.key
 
 
+class StoppingQuestion(models.Model):
+    """The question that was stated before launch, with the order in which instructions count; written once, at launch.
+
+    `question`, `threshold` and `error` are as in annotation/policies/stopping.py; `models_compared` the primary keys of the
+    models, `criteria` the keys of the criteria read. `instructions` holds them in the order drawn at random, each as
+    [primary key, its tasks]; of each task the first `overlap` answers count.
+    """
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="stopping")
+    question = models.CharField(max_length=20)
+    threshold = models.FloatField(default=0.0)
+    error = models.FloatField()
+    models_compared = models.JSONField(default=list)
+    criteria = models.JSONField(default=list)
+    instructions = models.JSONField(default=list)
+    overlap = models.PositiveIntegerField()
+    frozen_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.question}"
+
+
 class DeskTally(models.Model):
     """The stored disagreements of a large study, {"spreads", "changes"}. They can be measured again at any time.
 

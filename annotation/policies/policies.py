@@ -15,6 +15,7 @@ from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
 from annotation.models import Study, Task
+from annotation.policies.stopping import BAD_STOPPING, StoppingRule
 from annotation.rules.reading_time import FASTEST_WORDS_A_MINUTE
 from core.db.created_rows import note_changed
 from core.errors import UserError
@@ -121,7 +122,8 @@ class Policies:
 
     `hints` is "hidden", "shown" or "split"; texts are by language; `dropped` holds keys of tasks; `clusters` is
     "items" for an imported table without instructions. `show_hours`: raters see their hours and pay while they rate;
-    `one_key`: the answer to a screen with one question is sent when it is chosen. `launching` is the number of tasks
+    `one_key`: the answer to a screen with one question is sent when it is chosen. `stopping` is the question of which the
+    answer says when labelling may stop; at launch it is frozen in StoppingQuestion. `launching` is the number of tasks
     of a launch under way, and `refused` says why the latest one failed. `stated` names the stored policies, `problems`
     says by name why one was replaced by its default.
     """
@@ -151,6 +153,7 @@ class Policies:
     mask_self_naming: bool = False
     keep_self_naming: bool = False
     scanned_at: datetime | None = None
+    stopping: StoppingRule | None = None
     launching: int = 0
     refused: str = ""
     stated: frozenset[str] = frozenset()
@@ -204,6 +207,7 @@ class Policies:
             mask_self_naming=reader.flag("mask_self_naming"),
             keep_self_naming=reader.flag("keep_self_naming"),
             scanned_at=parse_datetime(reader.text("scanned_at")),
+            stopping=reader.stopping(),
             launching=reader.count("launching") or 0,
             refused=from_json(reader.stored.get("refused_json")) or reader.text("refused"),
             stated=frozenset(reader.stored),
@@ -287,6 +291,13 @@ class _Reader:
                 return found
         self.problems[name] = wording(study=self.slug, value=repr(given))
         return usual
+
+    def stopping(self) -> StoppingRule | None:
+        given = self.stored.get("stopping")
+        rule = StoppingRule.read(given)
+        if given and rule is None:
+            self.problems["stopping"] = BAD_STOPPING(study=self.slug, value=repr(given))
+        return rule
 
     def minimum(self) -> Minimum:
         given = self.stored.get("minimum") or {}

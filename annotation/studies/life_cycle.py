@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from accounts.models import Event, User, Workspace
 from annotation.assignment.attention_checks import check_tasks, make_controls
 from annotation.assignment.leases import free_seats
-from annotation.assignment.new_slots import make_seats, overlap_of
+from annotation.assignment.new_slots import make_seats, overlap_of, turns_of
 from annotation.masking.scan import SELF_NAMING, scan_study, undecided
-from annotation.models import Assignment, Flag, Rater, Seat, Study, Task
+from annotation.models import Assignment, Flag, Rater, Seat, StoppingQuestion, Study, Task
 from annotation.policies.policies import NO_REFUSAL, BadPolicy, Policies, change_policies, chosen_by_lead, drop, stored
 from annotation.studies.selection import PlannedTask, planned_tasks, task_row
+from annotation.studies.stopping import StoppingRefused, stated_question
 from core.db.public_ids import new_public_id
 from core.errors import UserError
 from core.messages.message import Wording, stored as message_columns
@@ -202,11 +203,13 @@ def prepare_and_open(study: Study) -> None:
         if missing > 0:
             make_controls(study, missing)
         # A draft may still have a task that is no longer chosen, such as one that a judge has answered.
-        make_seats(study, keys={one.key for one in planned_tasks(study).tasks})
-    except (BadPolicy, StudyRefused) as problem:
+        keys = {one.key for one in planned_tasks(study).tasks}
+        question = stated_question(study, keys=keys)
+        make_seats(study, keys=keys, turns=turns_of(question))
+    except (BadPolicy, StoppingRefused, StudyRefused) as problem:
         _end_launch(study, refused=str(problem))
         return
-    _end_launch(study)
+    _end_launch(study, question=question)
 
 
 def check_self_naming(study: Study) -> None:
@@ -217,7 +220,7 @@ def check_self_naming(study: Study) -> None:
         raise StudyRefused((ONE_NAMES_ITSELF if waiting == 1 else SOME_NAME_THEMSELVES)(n=waiting))
 
 
-def _end_launch(study: Study, refused: str = "") -> None:
+def _end_launch(study: Study, refused: str = "", question: StoppingQuestion | None = None) -> None:
     with transaction.atomic():
         current = Study.objects.select_for_update().get(pk=study.pk)
         if current.status != Study.Status.DRAFT:
@@ -225,6 +228,8 @@ def _end_launch(study: Study, refused: str = "") -> None:
         change_policies(current, launching=None, **message_columns("refused", refused))
         if not refused:
             current.status = Study.Status.OPEN
+            if question is not None:
+                question.save()
             tasks, seats = (current.tasks.filter(gold__isnull=True).count(), Seat.objects.filter(study=current).count())
             log_event(current, None, "study_opened", after={"tasks": tasks, "seats": seats})
         current.save(update_fields=["status"])

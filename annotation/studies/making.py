@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User, Workspace
 from annotation.models import Rubric, Study
 from annotation.policies.policies import MOST_OVERLAP, ORDERS, Policies, choose
+from annotation.policies.stopping import STOPPING_QUESTIONS, USUAL_ERROR, StoppingRule
 from annotation.questionnaires.asking import AFTER, BEFORE, save_questions
 from annotation.questionnaires.questions import read_questions
 from annotation.studies.life_cycle import (
@@ -42,7 +43,8 @@ class WantedStudy:
     Categories, models, baselines and judges are named by their keys and names, the rubric by its key. Instructions
     with any of the `tags` count. `questions_before` and `questions_after` are the questions that raters answer about
     themselves, as annotation/questionnaires/questions.py reads them. Pairs are those of all models, of the `baselines` with
-    every other model, or `pairs_wanted` drawn evenly.
+    every other model, or `pairs_wanted` drawn evenly. `stop` is the question whose answer says when labelling may stop, of
+    STOPPING_QUESTIONS, with its threshold of agreement (0..1), its two models and its error (0..1).
     """
 
     kind: str
@@ -66,6 +68,10 @@ class WantedStudy:
     tags: tuple[str, ...] = ()
     questions_before: tuple[Mapping[str, Any], ...] = ()
     questions_after: tuple[Mapping[str, Any], ...] = ()
+    stop: str = ""
+    stop_threshold: float | None = None
+    stop_models: tuple[str, ...] = ()
+    stop_error: float = USUAL_ERROR
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ def make_study(*, workspace: Workspace, wanted: WantedStudy, by: User | None) ->
             overlap=wanted.overlap,
             order=wanted.order,
             selection=_selection(study, benchmark, wanted),
+            stopping=_stopping(benchmark, wanted),
             **SELF_NAMING[wanted.self_naming],
         )
         save_study(study, by=by, before=before)
@@ -147,6 +154,7 @@ def _check(wanted: WantedStudy) -> None:
         ("samples", wanted.samples, SAMPLES),
         ("pairs", wanted.pairs, ("", *PAIRS)),
         ("self_naming", wanted.self_naming, SELF_NAMING),
+        ("stop", wanted.stop, ("", *STOPPING_QUESTIONS)),
     ):
         if value not in known:
             raise _unknown(what, value, ", ".join(filter(None, known)))
@@ -190,6 +198,24 @@ def _selection(study: Study, benchmark: Benchmark, wanted: WantedStudy) -> dict[
         "tags": _tags(benchmark, wanted.tags),
     }
     return {name: value for name, value in chosen.items() if value}
+
+
+def _stopping(benchmark: Benchmark, wanted: WantedStudy) -> dict[str, Any] | None:
+    if not wanted.stop:
+        if wanted.stop_threshold is not None or wanted.stop_models:
+            raise UserError(
+                "stop_threshold and stop_models belong to a question; state one with stop, or leave them out."
+            )
+        return None
+    models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    pks = tuple(_found("model", wanted.stop_models, models, "name"))
+    rule = StoppingRule(wanted.stop, wanted.stop_error, wanted.stop_threshold or 0.0, pks)
+    if not rule.is_sensible:
+        raise UserError(
+            "stop needs an error from 0.001 to 0.2, for agreement stop_threshold above 0 and below 1, and for better two "
+            "stop_models."
+        )
+    return rule.stored()
 
 
 def _categories(benchmark: Benchmark, names: Iterable[str]) -> list[int]:

@@ -9,7 +9,7 @@ from calibration.reports import (
     raters as rater_reports,
     weights as weight_reports,
 )
-from calibration.reports.progress import pace as pace_reports
+from calibration.reports.progress import pace as pace_reports, stopping as stopping_reports
 from calibration.reports.registry import report_kind
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "ranking_reports",
     "rater_reports",
     "report_kind",
+    "stopping_reports",
     "weight_reports",
 ]

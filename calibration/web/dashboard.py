@@ -31,6 +31,13 @@ from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.progress.pace import PACE, PaceReport
+from calibration.reports.progress.stopping import (
+    STOPPING,
+    StoppingReport,
+    newest_stopping,
+    states_question,
+    stopping_settings,
+)
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
@@ -39,6 +46,7 @@ from calibration.web.blocks import Block, ResultPage
 from calibration.web.desk.behaviour import Named, behaviours, named_raters
 from calibration.web.desk.dots import agreement_block, dots_block
 from calibration.web.desk.pace import pace_block
+from calibration.web.desk.stopping import stopping_block
 from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
@@ -87,15 +95,22 @@ SHOWN_REPORTS: tuple[tuple[str, Settings], ...] = (
 )
 
 
+def shown_reports(study: Study) -> tuple[tuple[str, Settings], ...]:
+    """The kinds and settings of the reports that the dashboard shows: that on stopping where the study has a question."""
+    return (*SHOWN_REPORTS, (STOPPING.name, stopping_settings())) if states_question(study) else SHOWN_REPORTS
+
+
 def refresh_small(study: Study) -> None:
     """Compute the reports that are quick to compute, unless they are there."""
     counts = counts_of(study)
     scores = scores_of(study) if counts is None else counts.scores
-    if not scores or is_large(study, counts) or are_current(study, SHOWN_REPORTS):
+    if not scores or is_large(study, counts) or are_current(study, shown_reports(study)):
         return
     if scores <= SLOW_SCORES:
         agreement_report(study)
         report_of(study, PACE, {})
+        if states_question(study):
+            report_of(study, STOPPING, stopping_settings())
     if scores <= RATERS.slow_from:
         report_of(study, RATERS, rater_settings())
 
@@ -118,6 +133,7 @@ class Stored:
     agreed_at: datetime | None
     raters: RatersKnown
     pace: PaceReport | None
+    stopping: StoppingReport | None = None
 
 
 def stored_of(study: Study, tally: Tally) -> Stored:
@@ -130,6 +146,7 @@ def stored_of(study: Study, tally: Tally) -> Stored:
         row.created_at if row is not None else None,
         raters_known(study, tally),
         read_back(PACE.shape, pace.result) if pace is not None else None,
+        newest_stopping(study) if states_question(study) else None,
     )
 
 
@@ -149,6 +166,7 @@ def desk_figures_of(study: Study, tally: Tally | None = None, stored: Stored | N
     since = min((at for at in (stored.agreed_at, raters.since) if at is not None), default=None)
     last = _last_answer(tally)
     complete = None not in (stored.agreed_at, raters.since, stored.pace)
+    complete = complete and (stored.stopping is not None or not states_question(study))
     outdated = last is not None and (not complete or since is None or last > since)
     fit = next(iter(earlier_fits(study)), None)
     excluded = set(study.exclusions.standing().values_list("rater__public_id", flat=True))
@@ -164,7 +182,7 @@ def _last_answer(tally: Tally) -> datetime | None:
 
 def ask_again(study: Study) -> None:
     """Have a worker compute the reports, unless it does or they rest."""
-    for kind, settings in SHOWN_REPORTS:
+    for kind, settings in shown_reports(study):
         refresh(study, kind, settings, BUILD, kind, settings)
 
 
@@ -173,6 +191,8 @@ def desk_blocks(study: Study, tally: Tally | None = None, stored: Stored | None 
     tally = tally or tally_of(study)
     stored = stored or stored_of(study, tally)
     blocks: list[Block | None] = []
+    if stored.stopping is not None:
+        blocks.append(stopping_block(stored.stopping))
     if stored.pace is not None:
         total = totals(category_rows(study, tally))
         blocks.append(pace_block(study, stored.pace, total, timezone.now()))

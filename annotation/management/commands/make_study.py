@@ -10,12 +10,13 @@ from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
 from annotation.monitoring.progress import study_rows
 from annotation.policies.policies import ORDERS
+from annotation.policies.stopping import STOPPING_QUESTIONS, USUAL_ERROR
 from annotation.questionnaires.question_file import questions_of_file
 from annotation.studies.making import PAIRS, SAMPLES, SELF_NAMING, WantedStudy, launch_at_once, make_study
 from core.errors import UserError
 from generation.models import MAIN_EXPERIMENT
 
-REPEATED = ("categories", "models", "baselines", "judges", "tags")
+REPEATED = ("categories", "models", "baselines", "judges", "tags", "stop_models")
 
 
 class Command(BaseCommand):
@@ -54,6 +55,28 @@ class Command(BaseCommand):
             choices=sorted(filter(None, SELF_NAMING)),
             default="",
             help="Mask the words of responses that say which model wrote them, or keep them.",
+        )
+        add(
+            "--stop",
+            choices=STOPPING_QUESTIONS,
+            default="",
+            help="The question whose answer says when labelling may stop; it is frozen at launch.",
+        )
+        add("--stop-threshold", type=float, metavar="SHARE", help="The share of agreeing pairs that agreement reaches.")
+        add(
+            "--stop-model",
+            action="append",
+            default=[],
+            dest="stop_models",
+            metavar="NAME",
+            help="One of the two models of which the better one is asked. Give it twice.",
+        )
+        add(
+            "--stop-error",
+            type=float,
+            default=USUAL_ERROR,
+            metavar="SHARE",
+            help="The probability of ever answering wrongly; 0.05 is the default.",
         )
         for moment, when in (("before", "before their first task"), ("after", "after their last task")):
             add(

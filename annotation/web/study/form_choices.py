@@ -18,3 +18,11 @@ PAIRS = [
     ("even", gettext_lazy("A fixed number of pairs, sampled evenly")),
 ]
 SAMPLES = [("first", gettext_lazy("One response per model and instruction")), ("all", gettext_lazy("All responses"))]
+STOPPING = [
+    ("", gettext_lazy("No question")),
+    ("agreement", gettext_lazy("Does the raters' agreement reach a threshold?")),
+    ("better", gettext_lazy("Which of two models is better?")),
+    ("leader", gettext_lazy("Which model leads?")),
+    ("top_three", gettext_lazy("Which models are the top three?")),
+    ("weights", gettext_lazy("Do fitted weights predict better than equal weights?")),
+]

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Guideline, Study
 from annotation.policies.policies import RATES, SLOWEST_LIMIT, PaceRule, Policies, Selection, choose
+from annotation.policies.stopping import AGREEMENT, BETTER, USUAL_ERROR, StoppingRule
 from annotation.studies.selection import fitting_rubrics, judges_to_review, offered_tags
 from annotation.web.study.setup_fields import SettingFields
 from annotation.web.study.setup_steps import Step
@@ -32,6 +33,10 @@ KEPT_AFTER_LAUNCH = {
     "order",
     "hints",
     "controls",
+    "stop_question",
+    "stop_threshold",
+    "stop_models",
+    "stop_error",
 }
 
 
@@ -48,6 +53,7 @@ class StudyForm(SettingFields):
         models = LanguageModel.objects.filter(responses__instruction__benchmark=study.benchmark_id).distinct()
         self._offer("models", models, str)
         self._offer("baselines", models, str)
+        self._offer("stop_models", models, str)
         tags = [(tag, tag) for tag in offered_tags(study)]
         self.fields["tags"].choices = tags  # type: ignore[attr-defined]
         self._offer("rubric", fitting_rubrics(study), lambda rubric: f"{rubric.name} (v{rubric.version})")
@@ -103,12 +109,23 @@ class StudyForm(SettingFields):
         if 0 < (data.get("pace_words") or 0) < SLOWEST_LIMIT:
             told = _("Enter 0, or at least %(n)s words per minute: many people read that fast.")
             self.add_error("pace_words", told % {"n": SLOWEST_LIMIT})
+        self._check_stopping(data)
         window, failed = data.get("checks_window") or 10, data.get("checks_failed") or 3
         if failed > window:
             self.add_error(
                 "checks_failed", _("The number of failed checks is higher than the number of checks considered.")
             )
         return data
+
+    def _check_stopping(self, data: dict[str, Any]) -> None:
+        if (
+            data.get("stop_question") == AGREEMENT
+            and not data.get("stop_threshold")
+            and "stop_threshold" not in self.errors
+        ):
+            self.add_error("stop_threshold", _("Enter the share of agreeing pairs of raters to reach."))
+        if data.get("stop_question") == BETTER and len(data.get("stop_models") or ()) != 2:
+            self.add_error("stop_models", _("Choose exactly two models."))
 
     def apply(self) -> None:
         """Write the valid form to the study without saving it."""
@@ -183,8 +200,21 @@ _POLICIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "consent": ("consent_en", lambda data: texts_of(data, "consent")),
     "payment": ("payment_en", lambda data: texts_of(data, "payment")),
     "plan": ("raters", lambda data: _plan(data)),
+    "stopping": ("stop_question", lambda data: _stopping(data)),
 }
 """For each policy the field without which a form does not set it, and how the form's data become its value."""
+
+
+def _stopping(data: dict[str, Any]) -> dict[str, Any] | None:
+    if not data["stop_question"]:
+        return None
+    rule = StoppingRule(
+        data["stop_question"],
+        error=round(data["stop_error"] / 100, 6) if data.get("stop_error") else USUAL_ERROR,
+        threshold=data.get("stop_threshold") or 0.0,
+        models=tuple(sorted(model.pk for model in data.get("stop_models") or ())),
+    )
+    return rule.stored()
 
 
 def _plan(data: dict[str, Any]) -> dict[str, Any]:
@@ -235,4 +265,14 @@ def initial_of(study: Study) -> dict[str, Any]:
         "checks_failed": policies.pausing.failed,
         **{f"pace_{name}": value for name, value in asdict(policies.reading_pace).items()},
         **asdict(policies.expected),
+        **({} if policies.stopping is None else _stated(policies.stopping)),
+    }
+
+
+def _stated(rule: StoppingRule) -> dict[str, Any]:
+    return {
+        "stop_question": rule.question,
+        "stop_threshold": rule.threshold or None,
+        "stop_models": rule.models,
+        "stop_error": round(100 * rule.error, 4),
     }

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Guideline, Rubric
-from annotation.web.study.form_choices import HINTS, ORDERS, PAIRS, SAMPLES
+from annotation.web.study.form_choices import HINTS, ORDERS, PAIRS, SAMPLES, STOPPING
 from annotation.web.study.texts import text_field
 from core.web.row_choices import RowsField
 from generation.models import Category, LanguageModel
@@ -93,6 +93,35 @@ class SettingFields(forms.Form):
         help_text=gettext_lazy("Leave empty for no limit."),
     )
     order = forms.ChoiceField(choices=ORDERS, label=gettext_lazy("Order"))
+    stop_question = forms.ChoiceField(
+        choices=STOPPING,
+        required=False,
+        label=gettext_lazy("Question whose answer ends labelling"),
+        help_text=gettext_lazy(
+            "The dashboard says when it is answered; nothing stops by itself. The question cannot be changed after launch."
+        ),
+    )
+    stop_threshold = forms.FloatField(
+        min_value=0.01,
+        max_value=0.99,
+        required=False,
+        label=gettext_lazy("Threshold of agreement"),
+        help_text=gettext_lazy("The share of agreeing pairs of raters, from 0.01 to 0.99. Only for agreement."),
+    )
+    stop_models = RowsField(
+        LanguageModel.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=gettext_lazy("The two models compared"),
+        help_text=gettext_lazy("Only for the question of which of two models is better."),
+    )
+    stop_error = forms.FloatField(
+        min_value=0.1,
+        max_value=20,
+        required=False,
+        label=gettext_lazy("Error allowed (percent)"),
+        help_text=gettext_lazy("The probability of ever giving a wrong answer. 5 percent is used if this is empty."),
+    )
     hints = forms.ChoiceField(
         choices=HINTS,
         label=gettext_lazy("Hints in the instructions"),

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from annotation.assignment.attention_checks import check_tasks
 from annotation.models import Study
 from annotation.policies.policies import CONTROL, GOLD, PROBE, Policies, Selection
+from annotation.web.study.form_choices import STOPPING
 
 Label = str | Promise
 RATED, QUESTIONS, CHECKS, TEXTS, REVIEW = "rated", "questions", "checks", "texts", "review"
@@ -132,7 +133,22 @@ def _samples(study: Study) -> str:
     return _("The first response of a model to an instruction is rated.")
 
 
+def _stopping(study: Study) -> str:
+    rule = Policies.of(study).stopping
+    if rule is None:
+        return _("No question is stated, so the dashboard does not say when labelling may stop.")
+    asked = str(dict(STOPPING)[rule.question])
+    return _("%(question)s A wrong answer is given in at most %(error)s percent of studies.") % {
+        "question": asked,
+        "error": _number(round(100 * rule.error, 2)),
+    }
+
+
 def _order(study: Study) -> str:
+    if Policies.of(study).stopping is not None:
+        return _(
+            "Instructions are rated one after another, in an order drawn at random, as the question of stopping needs."
+        )
     return {
         "spread": _("Every task is rated once before any task is rated a second time."),
         "finish": _("All ratings of a task are collected close together."),
@@ -284,6 +300,12 @@ STEPS = (
             Fold("pausing", gettext_lazy("Failed checks"), ("checks_failed", "checks_window", "show_gold"), _pausing),
             Fold("pace", gettext_lazy("Reading speed"), ("pace_words", "pace_told", "pace_paused"), _pace),
             Fold("order", gettext_lazy("Order of tasks"), ("order",), _order),
+            Fold(
+                "stopping",
+                gettext_lazy("When to stop"),
+                ("stop_question", "stop_threshold", "stop_models", "stop_error"),
+                _stopping,
+            ),
             Fold("hints", gettext_lazy("Hints"), ("hints",), _hints),
             Fold("limits", gettext_lazy("Limits of time"), ("answers_per_hour", "last_day"), _limits),
             Fold("keys", gettext_lazy("Submitting"), ("confirm_answers",), _keys),
