@@ -7,6 +7,7 @@ from django.utils.translation import gettext, ngettext
 from calibration.figures.drawing import number
 from calibration.statistics.weights.fit import WeightCertificate
 from calibration.web.messages.populations import both_words, gain_words, needed_words, not_stated_words
+from core.messages.counts import counted
 
 
 def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = False) -> str:
@@ -20,16 +21,16 @@ def weights_opening(certificates: Sequence[WeightCertificate], *, items: bool = 
     if len(certificates) == 1:
         return f"{_finding(known[0], items=items)} {_explained(known[0], items=items)}".strip()
     ordered = sorted(one.out_of_sample["instruction"].r2 for one in known)
-    counted = gettext(
+    of_instructions = gettext(
         "In %(better)d of %(all)d categories, the weights are shown to predict people's overall scores on held-out "
         "instructions better than equal weights do (corrected for the number of categories)."
     )
-    counted_on_items = gettext(
+    of_items = gettext(
         "In %(better)d of %(all)d categories, the weights are shown to predict people's overall scores on held-out items "
         "better than equal weights do (corrected for the number of categories)."
     )
     better = sum(one.better for one in known)
-    said = (counted_on_items if items else counted) % {"better": better, "all": len(certificates)}
+    said = (of_items if items else of_instructions) % {"better": better, "all": len(certificates)}
     median = ordered[len(ordered) // 2]
     if median < 0:
         return f"{said} " + gettext("In the median category, they predict worse than predicting the mean would.")
@@ -70,18 +71,17 @@ def _finding(one: WeightCertificate, *, items: bool) -> str:
 def _explained(one: WeightCertificate, *, items: bool) -> str:
     """Say what the weights explain of what was held out, and that it may be worse than the mean."""
     unseen = one.out_of_sample["instruction"]
-    values = {"r2": number(unseen.r2), "equal": number(unseen.equal_r2), "n": unseen.clusters}
+    values = {
+        "r2": number(unseen.r2),
+        "equal": number(unseen.equal_r2),
+        "over": counted(unseen.clusters, "items" if items else "instructions"),
+    }
     if unseen.r2 < 0:
         worse = gettext(
-            "There, they are worse than predicting the mean (R² %(r2)s, equal weights %(equal)s; %(n)d instructions)."
+            "There, they are worse than predicting the mean (R² %(r2)s, equal weights %(equal)s; %(over)s)."
         )
-        worse_on_items = gettext(
-            "There, they are worse than predicting the mean (R² %(r2)s, equal weights %(equal)s; %(n)d items)."
-        )
-        return (worse_on_items if items else worse) % values
-    hold = gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(n)d instructions).")
-    hold_on_items = gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(n)d items).")
-    return (hold_on_items if items else hold) % values
+        return worse % values
+    return gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(over)s).") % values
 
 
 def populations_sentence(certificate: WeightCertificate, *, items: bool = False) -> str:
@@ -147,8 +147,7 @@ def _closeness(certificate: WeightCertificate) -> str:
     values = {"r2": both_words(fit.r2, such, these), "n": fit.n, "error": number(fit.mse**0.5)}
     if fit.r2 < 0:
         worse = gettext(
-            "They predict the %(n)d overall scores they were fitted to worse than predicting the mean would: R² is "
-            "%(r2)s; their typical error is %(error)s points out of 10."
+            "They are worse than predicting the mean, even of the overall scores they were fitted to: R² is %(r2)s."
         )
         return worse % values
     explain = gettext(

@@ -65,8 +65,8 @@ def method_words(method: str) -> str:
 
 def _one(found: RivalMethods) -> str:
     certain = gettext(
-        "%(best)s predict people best (R² %(r2)s); the next, %(second)s, have a mean squared error higher by %(gain)s. The "
-        "difference is certain (corrected for all pairs of methods)."
+        "People are predicted best by %(best)s (R² %(r2)s); the next, %(second)s, have a mean squared error higher by "
+        "%(gain)s. The difference is certain (corrected for all pairs of methods)."
     )
     unknown = gettext(
         "Which method predicts people best is not shown: %(best)s have the least error (R² %(r2)s), and the mean squared "
