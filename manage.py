@@ -11,6 +11,10 @@ def main() -> None:
         import django  # noqa: F401
     except ImportError:
         sys.exit("Django is not installed here: run `make install`, then use .venv/bin/python manage.py.")
+    if sys.argv[1:2] == ["audit"]:
+        from judging.audit.command import main as audit
+
+        sys.exit(audit(sys.argv[2:], "manage.py"))
     from config.command_line import run
 
     run(sys.argv)

@@ -29,6 +29,11 @@ def main() -> None:
     find_project()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     arguments = ["plumbline", *sys.argv[1:]]
+    if arguments[1:2] == ["audit"]:
+        # It needs no settings, no database and no Django, whose start takes longer than the audit of a small table.
+        from judging.audit.command import main as audit
+
+        sys.exit(audit(arguments[2:]))
     from config.command_line import run
 
     run(arguments)

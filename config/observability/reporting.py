@@ -13,9 +13,7 @@ def begin(dsn: str) -> None:
         import sentry_sdk
         from sentry_sdk.utils import BadDsn
     except ImportError as error:
-        raise ImproperlyConfigured(
-            "SENTRY_DSN is set; install sentry-sdk as well: pip install 'plumbline[sentry]'."
-        ) from error
+        raise ImproperlyConfigured("SENTRY_DSN is set; install sentry-sdk as well: pip install sentry-sdk.") from error
     try:
         sentry_sdk.init(
             dsn=dsn,

@@ -1,6 +1,6 @@
 """Call vLLM in this process instead of a server, for batches on the machine's own GPU.
 
-Requires the optional extra: pip install 'plumbline[vllm]'. Requests that arrive together are passed to LLM.chat
+Requires the optional extra: pip install vllm. Requests that arrive together are passed to LLM.chat
 together. The model's served name is a folder or a name that vLLM knows; its parameter "engine" goes to vllm.LLM.
 """
 

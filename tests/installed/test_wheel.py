@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from tests.installed.wheel import ROOT, bare_environment, build_wheel, install, wait_for_address
+from tests.installed.built_wheel import ROOT, bare_environment, build_wheel, install, wait_for_address
 
 pytestmark = pytest.mark.wheel
 
@@ -137,6 +137,18 @@ def test_a_command_says_how_commands_are_called_here(programs, elsewhere, tmp_pa
     done = run(programs, ["judge_runs", "--data", "new"], elsewhere, tmp_path / "home")
     assert done.returncode != 0 and "run `plumbline migrate` first" in done.stderr
     assert (elsewhere / "new").is_dir()
+
+
+def test_a_table_is_audited_in_an_empty_folder_without_data_of_its_own(programs, elsewhere, tmp_path):
+    people = [[item % 5 + (item * 7 + rater * 3) % 10 / 10 for rater in range(3)] for item in range(200)]
+    rows = [f"i{item},gpt-4o,{one},{two},{three},{4 - item % 5}" for item, (one, two, three) in enumerate(people)]
+    (elsewhere / "t.csv").write_text("\n".join(["item_id,model,human_1,human_2,human_3,gpt4", *rows]))
+    home = tmp_path / "home"
+    done = run(programs, ["audit", "t.csv", "--html", "page.html", "--language", "zh-hans"], elsewhere, home)
+    assert done.returncode == 2 and "这是一个问题" in done.stdout, done.stdout + done.stderr
+    assert "<svg" in (elsewhere / "page.html").read_text(encoding="utf-8")
+    assert run(programs, ["audit", "--wrong"], elsewhere, home).returncode == 1
+    assert not home.exists()
 
 
 def answer(address, **headers):

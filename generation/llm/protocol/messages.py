@@ -64,7 +64,7 @@ NO_ADDRESS = Wording("call.no_address", "Endpoint %(endpoint)s: %(address)s is n
 
 NOT_INSTALLED = Wording(
     "call.not_installed",
-    "vLLM is not installed in this environment; install it with: pip install 'plumbline[vllm]', "
+    "vLLM is not installed in this environment; install it with: pip install vllm, "
     "or serve the model with `vllm serve` and use its address.",
 )
 NOT_LOADED = Wording("call.not_loaded", "vLLM cannot load %(model)s: %(words)s")
