@@ -145,9 +145,12 @@ class Clone:
         """The instructions of each experiment, then each model's responses and verdicts; last what people answered."""
         for experiment, (slug, english, chinese) in STUDIES.items():
             study = StudyShape(slug, {"en": english, "zh-hans": chinese}, "checklist", experiment, judge=JUDGE)
-            for path, task, length in self.instruction_files(experiment):
+            asked, answered = self.instruction_files(experiment), self.result_files(experiment)
+            if experiment == LONG_CONTEXT and not answered:
+                continue  # it asks the main instructions, which are there without it
+            for path, task, length in asked:
                 yield self._part(path, partial(self.instructions, path, task, length), experiment)
-            for file in self.result_files(experiment):
+            for file in answered:
                 if file.responses:
                     yield self._part(file.responses, partial(self.responses, file), experiment)
                 if file.verdicts:

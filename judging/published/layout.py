@@ -1,5 +1,6 @@
 """A computed table laid out: one line a cell, or rows and columns as the paper has them, in the reader's language."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from core.messages.rendering import for_reader
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, among
 from judging.published.paper_table import Cell, PaperTable, Status
+from judging.published.tables import notes_beside_paper, published_tables
 
 DASH = "–"
 DAGGER = "†"
@@ -184,6 +186,13 @@ def table_name(table: PaperTable) -> str:
 
 def title_of(table: PaperTable) -> str:
     return localized(table.titles)
+
+
+def notes_on(table: PaperTable) -> tuple[str, ...]:
+    """What is known about the printed table as a whole, such as figures of it that contradict one another."""
+    published = published_tables(table.benchmark)
+    key = table.number if " " in table.number else f"table {table.number}"
+    return notes_beside_paper(published, re.sub(r"\W", "_", key)) if published else ()
 
 
 def counted(found: ComputedTable) -> str:

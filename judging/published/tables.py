@@ -131,6 +131,11 @@ def table_notes(published: Published, table: str, columns: Iterable[str] = ()) -
     )
 
 
+def notes_beside_paper(published: Published, table: str) -> tuple[str, ...]:
+    """Return the notes on a table that hold wherever all its columns stand, not on a leaderboard alone."""
+    return tuple(localized(note["text"]) for note in published["notes"] if note["where"] == table and "on" not in note)
+
+
 def printed_beside(board: Leaderboard) -> PrintedTable | None:
     """Return the paper's rows of the models on this board; None where it printed no such score.
 

@@ -97,7 +97,7 @@ SCRIPT_NO_JSON = Wording("call.script_no_json", "The script %(script)s is not a 
 SCRIPT_OPTION = Wording("call.script_option", "A script does not have the option %(name)s; its options are %(known)s.")
 NO_SCRIPT = Wording(
     "call.no_script",
-    "A script is a mapping with 'answers', 'replies', 'seed', or the name of a JSON file that holds one.",
+    "A script is a mapping with 'answers', 'replies', 'seed', 'writes', or the name of a JSON file that holds one.",
 )
 SCRIPT_NUMBER = Wording("call.script_number", "A script's %(name)s is a number from %(least)s to %(most)s.")
 SCRIPT_MAPPING = Wording(
@@ -105,7 +105,9 @@ SCRIPT_MAPPING = Wording(
 )
 NO_SCRIPTED_SCORES = Wording("call.no_scripted_scores", "a scripted model has no log-probabilities")
 NOT_IN_SCRIPT = Wording(
-    "call.not_in_script", "a scripted model answers only requests that have a schema or are in its script"
+    "call.not_in_script",
+    "a scripted model answers only requests that have a schema or are in its script; with the option writes, a number of words, "
+    "its script also answers others"
 )
 
 NO_TASK_SENTENCE = Wording(

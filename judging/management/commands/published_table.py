@@ -26,6 +26,7 @@ from judging.published.layout import (
     failed_on,
     laid_out,
     list_json,
+    notes_on,
     table_name,
     title_of,
 )
@@ -81,7 +82,7 @@ class Command(BaseCommand):
         notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
         source = f"{table_name(found.table)}: {title_of(found.table)}. Source: {found.table.source}."
         about = [f"{len(found.cells)} cells: {counted(found)}." if found.cells else "This table has no cell.", source]
-        about += failed_notes
+        about += [*notes_on(found.table), *failed_notes]
         if options["markdown"]:
             return as_markdown(layout.as_table) + "\n" + "\n\n".join([*about, *notes]) + "\n"
         legend = "Printed / recomputed; = where both are equal as printed, – where nothing is printed or computed."

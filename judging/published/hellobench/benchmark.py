@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from django.db.models import Count, QuerySet
-from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from calibration.models import CategoryFit, Fit, FittedWeight, fitted_kind
@@ -13,6 +12,16 @@ from generation.models import Benchmark, Instruction
 from generation.text_metrics.counts import word_count
 from judging.leaderboards.weighting import PRINTED_DIGITS, most_exact
 from judging.published.hellobench.lookup import Absent, benchmark_of, printed_figures
+from judging.published.hellobench.reasons import (
+    FITTED_TO,
+    NO_EXACT_WEIGHTS,
+    NO_FIT,
+    NO_INSTRUCTION,
+    NOT_ALL_TEXTS,
+    THESE_INSTRUCTIONS,
+    UNKNOWN_WEIGHT,
+    UNTRAINED,
+)
 from judging.published.paper_table import Cell, compared
 
 
@@ -25,8 +34,8 @@ def instruction_counts(workspace: Workspace) -> Sequence[Cell]:
         for leaf, parent, n in rows.annotate(n=Count("pk")):
             for key in {leaf, parent} - {None}:
                 counts[key] = counts.get(key, 0) + n
-    missing = benchmark.reason if isinstance(benchmark, Absent) else gettext("No instruction of this category is here.")
-    reason = gettext("Ours are the instructions that are loaded here; the repository's data/main_data has all of them.")
+    missing = benchmark.reason if isinstance(benchmark, Absent) else NO_INSTRUCTION()
+    reason = THESE_INSTRUCTIONS()
     return [
         compared(key, "Nums", printed, counts.get(key), digits=0, missing=missing, reason=reason)
         for key, printed in printed_figures()["table_7"]["counts"].items()
@@ -43,13 +52,8 @@ def instruction_words(workspace: Workspace) -> Sequence[Cell]:
         whole = published["table_7"]["counts"][key]
         complete = len(found) >= whole
         ours = (min(found), max(found), sum(found) / len(found)) if complete else (None, None, None)
-        missing = (
-            benchmark.reason
-            if isinstance(benchmark, Absent)
-            else gettext("%(n)d of %(whole)d instructions have a text here; load data/main_data.")
-            % {"n": len(found), "whole": whole}
-        )
-        reason = gettext("Words are counted here behind an untrained sentence splitter, in the paper by NLTK's own.")
+        missing = benchmark.reason if isinstance(benchmark, Absent) else NOT_ALL_TEXTS(n=len(found), whole=whole)
+        reason = UNTRAINED()
         for column, printed, value in zip(published["table_8"]["columns"], values, ours, strict=True):
             digits = 2 if column == "mean" else 0
             cells.append(compared(key, column, printed, value, digits=digits, missing=missing, reason=reason))
@@ -60,13 +64,11 @@ def weights(workspace: Workspace) -> Sequence[Cell]:
     """Recompute table 17: the repository's weights beside the printed ones, item by item."""
     benchmark = benchmark_of(workspace)
     exact = {} if isinstance(benchmark, Absent) else _exact_weights(benchmark)
-    missing = (
-        benchmark.reason
-        if isinstance(benchmark, Absent)
-        else gettext("The repository's weights are missing; load weighted_scores.txt with the repository.")
-    )
+    missing = benchmark.reason if isinstance(benchmark, Absent) else NO_EXACT_WEIGHTS()
     return [
-        compared(key, str(place + 1), printed, exact.get((key, place)), digits=2, missing=missing)
+        compared(
+            key, str(place + 1), printed, exact.get((key, place)), digits=2, missing=missing, reason=UNKNOWN_WEIGHT()
+        )
         for key, values in printed_figures()["table_17"].items()
         for place, printed in enumerate(values)
     ]
@@ -81,18 +83,11 @@ def fits(workspace: Workspace) -> Sequence[Cell]:
     rows = {
         row.category.key: row for row in CategoryFit.objects.filter(fit=fit).select_related("category") if row.category
     }
-    missing = (
-        benchmark.reason
-        if isinstance(benchmark, Absent)
-        else gettext(
-            "No weights were fitted to people's scores of this category; upload human annotations as a table of ratings, "
-            "then fit the weights."
-        )
-    )
+    missing = benchmark.reason if isinstance(benchmark, Absent) else NO_FIT()
     cells = []
     for key, printed in printed_figures()["table_19"].items():
         row = rows.get(key)
-        reason = gettext("Fitted here to %(n)d responses.") % {"n": row.n} if row else ""
+        reason = FITTED_TO(n=row.n) if row else ""
         for column in ("r2", "mse"):
             value = getattr(row, column) if row else None
             cells.append(compared(key, column, printed[column], value, digits=2, missing=missing, reason=reason))

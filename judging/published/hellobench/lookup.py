@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
 from accounts.models import Workspace
 from core.errors import UserError
-from core.messages.localized import localized
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import Leaderboard, judges_of, leaderboard
 from judging.leaderboards.weighting import PUBLISHED, UnknownWeights, weighting_named
 from judging.published.columns import Published, plain_name
+from judging.published.hellobench.reasons import MISPRINTS, NO_VERDICTS_IN, NO_WEIGHTS, NOT_HERE
 from judging.published.tables import judged_by, published_tables
 from judging.scores.metrics import POINTS
 
@@ -36,7 +34,7 @@ def printed_figures() -> Published:
 
 def benchmark_of(workspace: Workspace) -> Benchmark | Absent:
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=SLUG).first()
-    return benchmark or Absent(gettext("HelloBench is not here; upload its repository as a benchmark."))
+    return benchmark or Absent(NOT_HERE())
 
 
 def board_of(benchmark: Benchmark, experiment: str) -> Leaderboard | Absent:
@@ -44,7 +42,7 @@ def board_of(benchmark: Benchmark, experiment: str) -> Leaderboard | Absent:
     try:
         weighting = weighting_named(benchmark, PUBLISHED)
     except UnknownWeights:
-        return Absent(gettext("The published weights are missing; load weighted_scores.txt with the repository."))
+        return Absent(NO_WEIGHTS())
     for judge in judges_of(benchmark):
         if not judged_by(judge, printed_figures()):
             continue
@@ -54,10 +52,7 @@ def board_of(benchmark: Benchmark, experiment: str) -> Leaderboard | Absent:
             continue
         if board.metric.name == POINTS:
             return board
-    return Absent(
-        gettext("No checklist verdicts of GPT-4o in experiment %(experiment)s; load results/judgements.")
-        % {"experiment": experiment}
-    )
+    return Absent(NO_VERDICTS_IN(experiment=experiment))
 
 
 def names_here(names: Iterable[str], printed: Iterable[str]) -> dict[str, str]:
@@ -74,5 +69,5 @@ def names_here(names: Iterable[str], printed: Iterable[str]) -> dict[str, str]:
 
 def misprint_of(model: str, column: str) -> str:
     """Return why a printed figure cannot be right, '' where it can."""
-    found = printed_figures()["misprints"].get(model, {}).get(column)
-    return localized(found["text"]) if found else ""
+    found = MISPRINTS.get((model, column))
+    return found() if found else ""

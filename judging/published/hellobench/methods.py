@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from django.db.models import Count
-from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from annotation.models import Assignment, Criterion, Score, Study
@@ -27,6 +26,15 @@ from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge
 from judging.published.columns import plain_name
 from judging.published.hellobench.lookup import Absent, benchmark_of, names_here, printed_figures
+from judging.published.hellobench.reasons import (
+    NO_JUDGE,
+    NO_OVERALL_SCORES,
+    NO_PERPLEXITY,
+    NO_REFERENCE,
+    NO_SUMMARY,
+    OVER_RESPONSES,
+    TOO_FEW_SCORES,
+)
 from judging.published.paper_table import Cell, compared
 from judging.published.tables import judged_by
 from judging.scores.points import HELLOBENCH
@@ -79,7 +87,7 @@ def correlations(workspace: Workspace) -> Sequence[Cell]:
         ours = None if isinstance(found, Absent) or method is None else correlation_of(method, found.people, draws=0)
         spearman = ours.spearman if ours else None
         missing = _missing(found, name, scored=method is not None)
-        reason = gettext("Recomputed over %(n)d responses.") % {"n": ours.n} if ours else ""
+        reason = OVER_RESPONSES(n=ours.n) if ours else ""
         value, digits = (PERCENT * spearman.value if spearman else None), table["digits_of_p"][name]
         judges = _judges(method)
         cells += [
@@ -110,7 +118,7 @@ def mean_scores(workspace: Workspace) -> Sequence[Cell]:
             method = found.by_name.get(IN_TABLE_24.get(column, "")) if isinstance(found, Methods) else None
             scored = isinstance(found, Methods) and (column == HUMAN or method is not None)
             missing = _missing(found, IN_TABLE_24.get(column, HUMAN), scored=scored)
-            reason = gettext("Recomputed over %(n)d responses.") % {"n": n}
+            reason = OVER_RESPONSES(n=n)
             judges = _judges(method)
             cells.append(compared(name, column, printed, ours, digits=2, missing=missing, reason=reason, judges=judges))
     return cells
@@ -150,7 +158,7 @@ def _methods(workspace: Workspace) -> Methods | Absent:
     try:
         people = people_of(study, category=SUMMARIES)
     except NothingToRead:
-        return Absent(gettext("No summary has an overall score from people; load human ratings of summarization."))
+        return Absent(NO_SUMMARY())
     names = {row.judge.name: row.judge for row in judges_by_verdicts(study)}
     methods = dict(Judge.objects.filter(rater__in=names.values()).values_list("rater", "method"))
     by_name: dict[str, MethodScores] = {}
@@ -183,9 +191,7 @@ def study_of_people(benchmark: Benchmark) -> Study | Absent:
     scores = Score.objects.filter(assignment__in=answers.of_people(), criterion__role=Criterion.Role.OVERALL)
     most = scores.order_by().values_list("assignment__task__study").annotate(n=Count("pk")).order_by("-n").first()
     if most is None:
-        return Absent(
-            gettext("No overall scores from people are here; upload human annotations as a table of ratings.")
-        )
+        return Absent(NO_OVERALL_SCORES())
     return Study.objects.get(pk=most[0])
 
 
@@ -193,11 +199,9 @@ def _missing(found: Methods | Absent, name: str, *, scored: bool) -> str:
     if isinstance(found, Absent):
         return found.reason
     if name in WITH_REFERENCE and not scored:
-        return gettext(
-            "These instructions have no human reference; load instructions with a column reference to measure overlap."
-        )
+        return NO_REFERENCE()
     if name == "PPL" and not scored:
-        return gettext("No perplexity is here; it is the criterion perplexity of a judge.")
+        return NO_PERPLEXITY()
     if not scored:
-        return gettext("No judge of this kind has scored these responses; run one, or load its verdicts.")
-    return gettext("Fewer than three responses have both scores, or all scores of one side are alike.")
+        return NO_JUDGE()
+    return TOO_FEW_SCORES()

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from annotation.models import Rater, Score, Study
@@ -21,6 +20,17 @@ from judging.leaderboards.weighting import EQUAL, Weighting
 from judging.published.columns import plain_name
 from judging.published.hellobench.lookup import Absent, benchmark_of, names_here, printed_figures
 from judging.published.hellobench.methods import study_of_people
+from judging.published.hellobench.reasons import (
+    BY_NAME,
+    FEW_IN_COMMON,
+    NO_ANSWERS,
+    NO_PAIRS,
+    NO_REVIEWS,
+    ON_OVERALL_SCORES,
+    OTHER_NUMBER,
+    OVER_COMPARISONS,
+    OVER_FINDINGS,
+)
 from judging.published.paper_table import Cell, compared
 from judging.scores.metrics import METRICS, WINS
 
@@ -71,7 +81,7 @@ def annotators(workspace: Workspace) -> Sequence[Cell]:
     benchmark = benchmark_of(workspace)
     study = benchmark if isinstance(benchmark, Absent) else study_of_people(benchmark)
     found: Given | Absent = study if isinstance(study, Absent) else _overall(study)
-    reason = gettext("The paper does not say on which scores; here, on overall scores, with raters in order of name.")
+    reason = ON_OVERALL_SCORES()
     return _matrix("table_18", found, MATRIX_DIGITS, reason)
 
 
@@ -84,7 +94,7 @@ def reasonable(workspace: Workspace) -> Sequence[Cell]:
         ours = rates.get(plain_name(name).replace("-", ""))
         missing = benchmark.reason if isinstance(benchmark, Absent) else _without_reviews()
         value = PERCENT * ours.hits / ours.n if ours else None
-        reason = gettext("Recomputed over %(n)d findings.") % {"n": ours.n} if ours else ""
+        reason = OVER_FINDINGS(n=ours.n) if ours else ""
         judges = ours.judges if ours else ()
         cells.append(
             compared(name, "RR", printed, value, digits=RATE_DIGITS, missing=missing, reason=reason, judges=judges)
@@ -109,7 +119,7 @@ def win_rates(workspace: Workspace) -> Sequence[Cell]:
         ours = None if isinstance(shares, Absent) else shares.get(name)
         missing = shares.reason if isinstance(shares, Absent) else _without_pairs()
         value = PERCENT * ours[0] if ours else None
-        reason = gettext("Recomputed over %(n)d comparisons, a tie counting half.") % {"n": ours[1]} if ours else ""
+        reason = OVER_COMPARISONS(n=ours[1]) if ours else ""
         cells.append(compared(name, "win rate", printed, value, digits=RATE_DIGITS, missing=missing, reason=reason))
     return cells
 
@@ -121,7 +131,7 @@ def _matrix(key: str, given: Given | Absent, digits: int, reason: str) -> list[C
     found = given if isinstance(given, Absent) else _as_many(given, len(names))
     matrix: FloatArray | None = None
     defined = np.zeros((len(names), len(names)), dtype=np.bool_)
-    missing = found.reason if isinstance(found, Absent) else gettext("These raters have too few answers in common.")
+    missing = found.reason if isinstance(found, Absent) else FEW_IN_COMMON()
     if isinstance(found, Given):
         try:
             ours = rater_matrix(found.item.tolist(), found.rater.astype(int).tolist(), found.value)
@@ -143,24 +153,19 @@ def _as_many(given: Given, wanted: int) -> Given | Absent:
     n = len(given.raters)
     if n == wanted:
         return given
-    return Absent(
-        gettext("%(n)d people answered here, in the paper %(wanted)d; load the answers of as many.")
-        % {"n": n, "wanted": wanted}
-    )
+    return Absent(OTHER_NUMBER(n=n, wanted=wanted))
 
 
 def _by_name() -> str:
-    return gettext("Raters are in order of name, as the paper does not say who is who.")
+    return BY_NAME()
 
 
 def _without_reviews() -> str:
-    return gettext("Nobody has reviewed verdicts of this judge; start a review from its run.")
+    return NO_REVIEWS()
 
 
 def _without_pairs() -> str:
-    return gettext(
-        "People have not compared this model with the baseline; upload their choices as a table of preferences."
-    )
+    return NO_PAIRS()
 
 
 def _given(frame: ScoreFrame, key: str) -> Given:
@@ -185,10 +190,7 @@ def _expected_length(workspace: Workspace) -> Given | Absent:
             return _given(score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False), OVER_1000)
         except NothingToRead:
             continue
-    return Absent(
-        gettext("Nobody has answered the criterion %(key)s here; upload the answers as a table of ratings.")
-        % {"key": OVER_1000}
-    )
+    return Absent(NO_ANSWERS(key=OVER_1000))
 
 
 def _reviews_on(benchmark: Benchmark) -> list[Study]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
 from accounts.models import Workspace
 from generation.importers.records import LONG_CONTEXT
 from generation.llm.protocol.wrapping import LENGTHS
@@ -19,6 +17,18 @@ from judging.published.hellobench.lookup import (
     misprint_of,
     names_here,
     printed_figures,
+)
+from judging.published.hellobench.reasons import (
+    AUTHORS_VERDICTS,
+    FEW_VERDICTS,
+    FOLLOWS,
+    NEITHER_SPLITTER,
+    NO_TEXTS,
+    NO_VERDICTS,
+    NOT_ALL_VERDICTS,
+    SPLITTER_NOT_CHECKED,
+    TRAINED_SPLITTER,
+    UNKNOWN,
 )
 from judging.published.paper_table import Cell, compared
 from judging.scores.points import CategoryScore
@@ -87,10 +97,10 @@ class Scored:
         if isinstance(self.board, Absent):
             return self.board.reason
         if not self.model:
-            return gettext("This model has no verdicts here; load its results.")
+            return NO_VERDICTS()
         if column.endswith("_WC"):
-            return gettext("The texts of these responses are missing; load results/generations.")
-        return gettext("Some of these verdicts are missing; load results/judgements.")
+            return NO_TEXTS()
+        return NOT_ALL_VERDICTS()
 
     def _few(self, category: str) -> str:
         """Say how little of a category was judged, where it is clearly less than all of it; else ''."""
@@ -99,7 +109,7 @@ class Scored:
             n, whole = cells[key].n if key in cells else 0, self.whole.get(key, 0)
             if n < MOST_OF_IT * whole:
                 counts = {"n": n, "whole": whole, "category": key}
-                return gettext("%(n)d of %(whole)d instructions of %(category)s have a usable verdict here.") % counts
+                return FEW_VERDICTS(**counts)
         return ""
 
     def _is_whole(self, category: str) -> bool:
@@ -110,13 +120,11 @@ class Scored:
         if few or not self._cells():
             return few
         if category:
-            return self._known_gap(category)
+            return self._known_gap(category) or UNKNOWN()
         others = [key for key in CATEGORIES if self._known_gap(key)]
         if not others:
-            return ""
-        return gettext("Follows from %(categories)s, whose recomputed score differs.") % {
-            "categories": ", ".join(others)
-        }
+            return UNKNOWN()
+        return FOLLOWS(categories=", ".join(others))
 
     def _known_gap(self, category: str) -> str:
         """State a difference that the authors' own files give, if this is the one; else ''."""
@@ -129,10 +137,7 @@ class Scored:
         printed = row[published["table_2"]["columns"].index(HELLOBENCH_COLUMNS[category])]
         if abs(ours - printed - gap) > KNOWN_TO:
             return ""
-        return gettext(
-            "The authors' own verdicts and weights give this score; neither the paper nor the repository says why "
-            "another one is printed."
-        )
+        return AUTHORS_VERDICTS()
 
     def _why_words(self, column: str, category: str) -> str:
         few = self._few(category)
@@ -140,19 +145,10 @@ class Scored:
             return few
         checked = printed_figures()["trained_splitter"]["agrees"].get(self.printed_name)
         if checked is None or self._experiment != MAIN_EXPERIMENT:
-            return gettext(
-                "The authors count words behind nltk's trained English sentence splitter, here it is untrained. Whether "
-                "this is the whole difference was not checked."
-            )
+            return SPLITTER_NOT_CHECKED()
         if column in checked:
-            return gettext(
-                "The authors count words behind nltk's trained English sentence splitter, with which this figure was "
-                "reproduced; here the splitter is untrained."
-            )
-        return gettext(
-            "nltk's trained English sentence splitter, behind which the authors count words, does not give this figure "
-            "either; the reason is not known."
-        )
+            return TRAINED_SPLITTER()
+        return NEITHER_SPLITTER()
 
     @property
     def _experiment(self) -> str:

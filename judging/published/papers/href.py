@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from annotation.models import Assignment, Rater, Study
@@ -19,6 +18,7 @@ from calibration.data.frames import ABOUT_RESPONSES, NothingToRead
 from calibration.data.scores import score_frame
 from calibration.reports.codec import Missing
 from calibration.statistics.errors import NoStatistic
+from core.messages.message import sentences
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, Response
 from judging.comparison.method_table import Measured, Rate, Row, composite_rows, measured, method_settings
 from judging.leaderboards.filters import Filters
@@ -28,6 +28,38 @@ from judging.leaderboards.weighting import EQUAL
 from judging.published.columns import plain_name, quantities_of
 from judging.published.judges_of_rows import judges_of_rows, template_of
 from judging.published.paper_table import Cell, PaperTable, compared
+from judging.published.papers.href_reasons import (
+    BOTH_RANDOM,
+    CHOSEN_ON_THE_SAME,
+    JUDGE_THREE,
+    JUDGE_WITH_TEMPLATE,
+    LOADED_HERE,
+    NO_PREFERENCES,
+    NO_SUCH_JUDGE,
+    NO_TASK_OF_CATEGORY,
+    NO_VERDICT,
+    NO_VERDICT_AGAINST,
+    NO_VERDICT_IN_CATEGORY,
+    NOBODY_COMPARED,
+    NOT_PUBLIC,
+    NOT_PUBLIC_SO,
+    ON_AGREEMENT_SET,
+    ON_PAIRS,
+    OTHER_CATEGORIES,
+    OTHER_JUDGE,
+    OVER_BOTH,
+    OVER_MODELS,
+    PARTLY,
+    RANK_NEEDS_ALL,
+    RANK_RULE,
+    RUN_METHOD,
+    RUN_METHOD_WITH,
+    SAME_JUDGE,
+    TIED_LABELS,
+    TOO_FEW_FOR_HALVES,
+    UPLOAD_AGREEMENT,
+    UPLOAD_DEVELOPMENT,
+)
 from judging.published.tables import judged_by, published_tables
 from judging.scores.metrics import WINS
 
@@ -81,10 +113,7 @@ class _Agreement:
 def _agreement(workspace: Workspace, published: Mapping[str, Any]) -> _Agreement:
     study = agreement_study(workspace)
     if study is None:
-        why = gettext(
-            "No people's preferences between HREF's responses are here; upload the human agreement set "
-            "(allenai/href_preference) as a benchmark."
-        )
+        why = NO_PREFERENCES()
         return _Agreement(None, {}, {}, why)
     try:
         frame = score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
@@ -135,17 +164,14 @@ def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) 
     wanted = _judges_asked(published, name)
     lacking = [one for one in wanted if one not in agreement.judges]
     if lacking:
-        return None, gettext("No judge of the human agreement set is the paper's %(rows)s; %(how)s.") % {
-            "rows": ", ".join(lacking),
-            "how": "; ".join(_how(published, one) for one in lacking),
-        }
+        return None, NO_SUCH_JUDGE(rows=", ".join(lacking), how=[_how(published, one) for one in lacking])
     if name not in published["composites"]:
         return tasks.row(agreement.matches_of(agreement.judges[name])), ""
     found = composite_rows(
         tasks, {agreement.judges[one]: agreement.matches_of(agreement.judges[one]) for one in wanted}
     )
     if isinstance(found, Missing):
-        return None, gettext("A category has too few judged instructions for two halves.")
+        return None, TOO_FEW_FOR_HALVES()
     return found.composite, ""
 
 
@@ -159,11 +185,8 @@ def _how(published: Mapping[str, Any], name: str) -> str:
     """Say with which method and model a printed row's judge is run."""
     method = published["methods"][name]
     if not method["models"]:
-        return gettext("run a judge by the method %(method)s") % {"method": method["method"]}
-    return gettext("run a judge by the method %(method)s with %(model)s") % {
-        "method": method["method"],
-        "model": method["models"][0],
-    }
+        return RUN_METHOD(method=method["method"])
+    return RUN_METHOD_WITH(method=method["method"], model=method["models"][0])
 
 
 def _rate(agreement: _Agreement, columns: Sequence[str], row: Row | None, column: str) -> tuple[Rate | None, str]:
@@ -173,29 +196,20 @@ def _rate(agreement: _Agreement, columns: Sequence[str], row: Row | None, column
     absent = [key for key in columns if key != ALL and key not in agreement.columns]
     if column == ALL:
         if absent:
-            why = gettext("This is over 11 categories, and the tasks here have none of: %(categories)s.")
-            return None, why % {"categories": ", ".join(absent)}
-        return row.all, gettext("The judge has no usable verdict here.")
+            return None, OTHER_CATEGORIES(categories=", ".join(absent))
+        return row.all, NO_VERDICT()
     if column not in agreement.columns:
-        return None, gettext(
-            "No task here is of this category; the public agreement set has the 8 general categories only."
-        )
-    return row.cells[agreement.columns[column]], gettext("The judge has no usable verdict in this category.")
+        return None, NO_TASK_OF_CATEGORY()
+    return row.cells[agreement.columns[column]], NO_VERDICT_IN_CATEGORY()
 
 
 def _why_agreement_differs(published: Mapping[str, Any], name: str, rate: Rate) -> str:
-    on = gettext("Computed on %(n)d pairs.") % {"n": rate.n}
+    on = ON_PAIRS(n=rate.n)
     if name in published["composites"]:
-        return f"{on} " + gettext(
-            "The paper chose each category's method and reported it on the same pairs; here every pair is decided by a "
-            "choice in which it had no part."
-        )
+        return sentences([on, CHOSEN_ON_THE_SAME()])
     if name == RANDOM:
-        return f"{on} " + gettext("Both the paper's choices and ours are random.")
-    return f"{on} " + gettext(
-        "The paper draws one of tied labels at random; here they count by their expectation. Whether that is all is not "
-        "known."
-    )
+        return sentences([on, BOTH_RANDOM()])
+    return sentences([on, TIED_LABELS()])
 
 
 def _boards(workspace: Workspace) -> Iterator[Leaderboard]:
@@ -287,7 +301,7 @@ def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
                 rank,
                 digits=0,
                 missing=_missing_rates(name, found) if not found else _missing_rank(table, found),
-                reason=f"{reason} {_RANKS()}".strip(),
+                reason=sentences(filter(None, [reason, RANK_RULE()])),
                 judges=judges,
             )
         )
@@ -308,41 +322,26 @@ def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
     return cells
 
 
-def _RANKS() -> str:
-    return gettext(
-        "The paper does not say by which rule models share a rank; the script of its repository compares bootstrap "
-        "intervals, and here paired t tests decide."
-    )
-
-
 def _missing_rank(table: Mapping[str, Any], found: _WinRates) -> str:
     there = len(set(table["rows"]) & set(found.ranks))
-    return gettext("A rank needs all %(all)d models judged on shared instructions; %(n)d are.") % {
-        "all": len(table["rows"]),
-        "n": there,
-    }
+    return RANK_NEEDS_ALL(all=len(table["rows"]), n=there)
 
 
 def _missing_rates(name: str, found: _WinRates | None) -> str:
     if found is not None:
-        return gettext("This model has no verdict against the baseline here, or none in this category.")
+        return NO_VERDICT_AGAINST()
     if name == "table_6":
-        return gettext(
-            "No judge has compared models with the baseline on the development set; load it (allenai/href) with the "
-            "models' responses and judge the pairs, or load the annotations that the authors' code writes."
-        )
-    return gettext("The evaluation set is not public, so that nothing was judged on it here.")
+        return NOBODY_COMPARED()
+    return NOT_PUBLIC_SO()
 
 
 def _why_rates_differ(found: _WinRates, published: Mapping[str, Any], model: str, instructions: int) -> str:
     reasons = []
     if model in found.partial:
-        reasons.append(
-            gettext("Fewer than nine tenths of the paper's %(n)d instructions are judged here.") % {"n": instructions}
-        )
+        reasons.append(PARTLY(n=instructions))
     if not found.same_judge:
-        reasons.append(gettext("Judged by %(judge)s, not by the paper's composite.") % {"judge": found.judge})
-    return " ".join(reasons) or gettext("Judged under the name of the paper's judge; why it differs is not known.")
+        reasons.append(OTHER_JUDGE(judge=found.judge))
+    return sentences(reasons) or SAME_JUDGE()
 
 
 def _table_8(workspace: Workspace) -> Sequence[Cell]:
@@ -355,9 +354,7 @@ def _table_8(workspace: Workspace) -> Sequence[Cell]:
     cells = []
     for name, (share, correlation) in table["rows"].items():
         ours, why = _template_agreement(agreement, name)
-        reason = gettext(
-            "Computed on the human agreement set; the paper says the development set, which has no annotations."
-        )
+        reason = ON_AGREEMENT_SET()
         judge = _judge_with(agreement, name)
         cells.append(
             compared(
@@ -374,11 +371,8 @@ def _table_8(workspace: Workspace) -> Sequence[Cell]:
         if correlation is None:
             continue
         r, n = _correlation(rates.get("Prompt A", {}), rates.get(name, {}))
-        missing = gettext(
-            "Judge at least three models against the baseline on the development set by this template and by template "
-            "A; name the judges so that they say “prompt A” and so on."
-        )
-        reason = gettext("Over %(n)d models; the paper's are 33.") % {"n": n}
+        missing = JUDGE_THREE()
+        reason = OVER_MODELS(n=n)
         judges = [boards[template].judge.name for template in ("Prompt A", name) if template in boards]
         cells.append(
             compared(name, "correlation", correlation, r, digits=2, missing=missing, reason=reason, judges=judges)
@@ -391,11 +385,9 @@ def _template_agreement(agreement: _Agreement, name: str) -> tuple[float | None,
         return None, agreement.why
     judge = _judge_with(agreement, name)
     if not judge:
-        return None, gettext(
-            "Judge the human agreement set by a judge with this template, whose name says “%(template)s”."
-        ) % {"template": name.lower()}
+        return None, JUDGE_WITH_TEMPLATE(template=name.lower())
     rate = agreement.found.tasks.row(agreement.matches_of(judge)).all
-    return (100 * rate.value, "") if rate else (None, gettext("The judge has no usable verdict here."))
+    return (100 * rate.value, "") if rate else (None, NO_VERDICT())
 
 
 def _judge_with(agreement: _Agreement, template: str) -> str:
@@ -427,14 +419,14 @@ def _table_9(workspace: Workspace) -> Sequence[Cell]:
     benchmark = _benchmark(workspace)
     asked = Response.objects.filter(instruction__benchmark=benchmark, run__experiment=MAIN_EXPERIMENT)
     sets = {
-        "Evaluation": (None, gettext("The evaluation set is not public.")),
+        "Evaluation": (None, NOT_PUBLIC()),
         "Development": (
             Instruction.objects.filter(pk__in=asked.values("instruction")).exclude(reference="") if benchmark else None,
-            gettext("Upload the development set (allenai/href) as a benchmark."),
+            UPLOAD_DEVELOPMENT(),
         ),
         "Agreement": (
             Instruction.objects.filter(responses__tasks_as_a__study=study).distinct() if study else None,
-            gettext("Upload the human agreement set (allenai/href_preference) as a benchmark."),
+            UPLOAD_AGREEMENT(),
         ),
     }
     cells = []
@@ -444,7 +436,7 @@ def _table_9(workspace: Workspace) -> Sequence[Cell]:
         counts = (
             [rows.count(), rows.values("category").distinct().count()] if rows is not None and there else [None, None]
         )
-        reason = gettext("These are the instructions that are loaded here.")
+        reason = LOADED_HERE()
         cells += [
             compared(name, column, float(value), ours, digits=0, missing=missing, reason=reason)
             for column, value, ours in zip(table["columns"], printed, counts, strict=True)
@@ -459,7 +451,7 @@ def _section_4_3(_workspace: Workspace) -> Sequence[Cell]:
     first, second = ({m: row[-1] for m, row in published[name]["rows"].items()} for name in ("table_5", "table_6"))
     pearson, _n = _correlation(first, second)
     spearman, n = _correlation(_mean_ranks(first, second), _mean_ranks(second, first))
-    reason = gettext("Over the %(n)d models that both tables print.") % {"n": n}
+    reason = OVER_BOTH(n=n)
     return [
         compared("tables 5 and 6", name, printed[name], ours, digits=printed["digits"], reason=reason)
         for name, ours in (("spearman", spearman), ("pearson", pearson))

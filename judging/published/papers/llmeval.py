@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext
 
 from accounts.models import Workspace
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.judges.bias import LengthBias, length_bias
 from calibration.statistics.judges.comparison import correlate
+from core.messages.message import Wording
 from judging.published.paper_table import Cell, PaperTable, compared
 from judging.published.papers.llmeval_data import JUDGE, PEOPLE, SIDES, LlmevalData, Means, places
 from judging.published.tables import published_tables
@@ -30,6 +30,50 @@ CORRECTNESS = "correctness"
 Printed = Mapping[str, Any]
 
 
+NOTHING_OF = Wording(
+    "llmeval.nothing_of", "The workspace has no %(what)s of %(stage)s. Upload its files as the benchmark %(slug)s."
+)
+ALL_QUESTIONS = Wording("llmeval.all_questions", "Ours rests on all questions; why it differs is not known.")
+CUT_OFF = Wording("llmeval.cut_off", "The paper cut the figure off after its last digit instead of rounding it.")
+NO_LENGTHS = Wording(
+    "llmeval.no_lengths", "No pair whose texts are stored differs so much in length; load data/dialogs.json too."
+)
+NEVER_BOTH = Wording("llmeval.never_both", "No response has stars by people and by GPT-4 on this criterion.")
+PEOPLES_STARS = Wording("llmeval.peoples_stars", "people's stars")
+JUDGES_STARS = Wording("llmeval.judges_stars", "stars by GPT-4")
+PEOPLES_CHOICES = Wording("llmeval.peoples_choices", "people's choices between pairs")
+JUDGES_CHOICES = Wording("llmeval.judges_choices", "choices between pairs by GPT-4")
+DENOISING = Wording(
+    "llmeval.denoising",
+    "The paper does not say whether its means are those before or after denoising; ours are before.",
+)
+NO_ANSWER = {
+    PEOPLE: Wording("llmeval.no_people", "No person's answer about this model is stored."),
+    JUDGE: Wording("llmeval.no_judge", "No answer by GPT-4 about this model is stored."),
+}
+NOT_EVERY_SUBJECT = {
+    PEOPLE: Wording("llmeval.people_not_every_subject", "People have not answered about this model in every subject."),
+    JUDGE: Wording("llmeval.judge_not_every_subject", "GPT-4 has not answered about this model in every subject."),
+}
+MIXED = ("Xunfei-Xinghuo", "CIIC-Zhigong")
+"""Models whose rows by GPT-4 in tables 9 and 10 do not give their totals in table 8, as those of all others do."""
+MIXED_UP = Wording(
+    "llmeval.mixed_up",
+    "The printed rows of this model by GPT-4 contradict its total in table 8; the rows of two models seem to be mixed up.",
+)
+OF_ONE_KIND = Wording(
+    "llmeval.of_one_kind",
+    "Ours rests on %(n)d questions with this criterion; the paper has %(whole)d questions, objective and subjective.",
+)
+RANKS_NEED_ALL = Wording("llmeval.ranks_need_all", "Ranks need scores of all %(n)d models.")
+OFF_SCALE = Wording(
+    "llmeval.off_scale",
+    "Correctness has 1 to 3 stars, so that scores cannot be 3 apart; the text says 2, and ours are 2 or "
+    "more apart on %(share).2f %%.",
+)
+PARTLY = Wording("llmeval.partly", "Ours rests on %(n)d of %(whole)d questions.")
+
+
 def _printed(slug: str, number: str) -> Printed:
     found = published_tables(slug)
     assert found is not None
@@ -43,25 +87,30 @@ def _data(workspace: Workspace, slug: str) -> LlmevalData:
 
 def _missing(slug: str, side: str, *, pairs: bool = False) -> str:
     """What to load so that a cell can be computed."""
-    what = gettext("The workspace has no %(what)s of %(stage)s. Upload its files as the benchmark %(slug)s.")
     names = {
-        (PEOPLE, False): gettext("people's stars"),
-        (JUDGE, False): gettext("stars by GPT-4"),
-        (PEOPLE, True): gettext("people's choices between pairs"),
-        (JUDGE, True): gettext("choices between pairs by GPT-4"),
+        (PEOPLE, False): PEOPLES_STARS,
+        (JUDGE, False): JUDGES_STARS,
+        (PEOPLE, True): PEOPLES_CHOICES,
+        (JUDGE, True): JUDGES_CHOICES,
     }
-    return what % {"what": names[side, pairs], "stage": STAGES[slug], "slug": slug}
+    return NOTHING_OF(what=names[side, pairs](), stage=STAGES[slug], slug=slug)
 
 
-def _reason(data: LlmevalData, side: str, *, pairs: bool = False) -> str:
-    """What is known of a differing cell: that a part of the questions is there, or which people are meant."""
+def _reason(data: LlmevalData, n: int, side: str) -> str:
+    """What is known of a differing cell that rests on `n` questions: that this is a part, or which people are meant."""
     whole = data.published["table_6" if data.slug == "llmeval1" else "table_8"]["instructions"]
-    n = data.instructions(side, pairs=pairs)
     if n < whole:
-        return gettext("Ours rests on %(n)d of %(whole)d questions.") % {"n": n, "whole": whole}
+        return PARTLY(n=n, whole=whole)
     if side == PEOPLE and data.slug == "llmeval1":
-        return gettext("The paper does not say whether its means are those before or after denoising; ours are before.")
-    return gettext("Ours rests on all questions; why it differs is not known.")
+        return DENOISING()
+    return ALL_QUESTIONS()
+
+
+def _criterion_reason(data: LlmevalData, n: int, side: str) -> str:
+    """The same of a mean on one criterion, which LLMEval-2 has for a part of its questions only."""
+    if data.slug == "llmeval1":
+        return _reason(data, n, side)
+    return OF_ONE_KIND(n=n, whole=data.published["table_8"]["instructions"])
 
 
 def _model_cells(
@@ -70,14 +119,17 @@ def _model_cells(
     """Yield a cell for each model and column (its head, digits, our numbers, whose, and whether of pairs)."""
     for row, values in rows.items():
         for (head, digits, ours, side, pairs), printed in zip(columns, values, strict=True):
-            none = _no_such_model(row) if ours else _lacks_models(data, side, pairs=pairs)
-            why = _reason(data, side, pairs=pairs)
+            none = _lacks_answers(data, row, side, pairs=pairs) if ours else _lacks_models(data, side, pairs=pairs)
+            why = _reason(data, data.instructions(side, pairs=pairs, model=row), side)
             judges = data.judges_of(side, pairs=pairs)
             yield compared(row, head, printed, ours.get(row), digits=digits, missing=none, reason=why, judges=judges)
 
 
-def _no_such_model(row: str) -> str:
-    return gettext("No answer about %(model)s is stored, or not about enough of it.") % {"model": row}
+def _lacks_answers(data: LlmevalData, model: str, side: str, *, pairs: bool) -> str:
+    """Why a model has no score where others have one."""
+    if not data.instructions(side, pairs=pairs, model=model):
+        return NO_ANSWER[side]()
+    return NOT_EVERY_SUBJECT[side]()
 
 
 def _ranks(data: LlmevalData, scores: Means, digits: int) -> Means:
@@ -101,10 +153,30 @@ def _criterion_cells(data: LlmevalData, table: Printed) -> Iterator[Cell]:
     criteria = table["criteria"]
     for side in SIDES:
         means = data.criterion_means(side)
-        columns = [
-            (f"{key}, {WHO[side]}", table["digits"], means.get(key, {}), side, False) for key in criteria["columns"]
-        ]
-        yield from _model_cells(data, criteria[side], columns)
+        judges = data.judges_of(side)
+        for model, values in criteria[side].items():
+            for key, printed in zip(criteria["columns"], values, strict=True):
+                ours = means.get(key, {})
+                n = data.instructions(side, model=model, criterion=key)
+                missing = _missing(data.slug, side) if data.frame(side) is None else NO_ANSWER[side]()
+                yield compared(
+                    model,
+                    f"{key}, {WHO[side]}",
+                    printed,
+                    ours.get(model),
+                    digits=table["digits"],
+                    missing=missing,
+                    misprint=_mixed_up(data, side, model),
+                    reason=_criterion_reason(data, n, side),
+                    judges=judges,
+                )
+
+
+def _mixed_up(data: LlmevalData, side: str, model: str) -> str:
+    """Why the stars printed for a model by GPT-4 cannot be right, which shows only where all questions are here."""
+    if data.slug != "llmeval2" or side != JUDGE or model not in MIXED:
+        return ""
+    return MIXED_UP() if data.instructions(side) >= data.published["table_8"]["instructions"] else ""
 
 
 def _table_6(workspace: Workspace) -> list[Cell]:
@@ -159,25 +231,31 @@ def _table_2(workspace: Workspace) -> list[Cell]:
                     digits=table["digits"],
                     missing="" if lacking is None else _lacks_models(data, lacking[1], pairs=lacking[0] == "pairs"),
                     misprint=_cut_off(figure, ours, table["digits"]),
-                    reason="" if lacking else _reason(data, both[0][1], pairs=both[0][0] == "pairs"),
+                    reason="" if lacking else _reason_of_both(data, both),
                     judges=[judge for kind, side in both for judge in data.judges_of(side, pairs=kind == "pairs")],
                 )
             )
     return cells
 
 
+def _reason_of_both(data: LlmevalData, both: Sequence[tuple[str, str]]) -> str:
+    """The reason of a cell that rests on two columns of scores, each by its kind and side: that of the smaller one."""
+    n, side = min((data.instructions(side, pairs=kind == "pairs"), side) for kind, side in both)
+    return _reason(data, n, PEOPLE if PEOPLE in {side for _kind, side in both} else side)
+
+
 def _lacks_models(data: LlmevalData, side: str, *, pairs: bool) -> str:
     """What to load where there is no answer at all, or not about all the models that a rank needs."""
     if data.frame(side, pairs=pairs) is None:
         return _missing(data.slug, side, pairs=pairs)
-    return gettext("Ranks need scores of all %(n)d models.") % {"n": len(data.models)}
+    return RANKS_NEED_ALL(n=len(data.models))
 
 
 def _cut_off(printed: float, ours: float | None, digits: int) -> str:
     """Why the printed figure is not rounded, where it is ours cut off after its last digit."""
     if ours is None or math.floor(ours * 10**digits + 1e-9) != round(printed * 10**digits):
         return ""
-    return gettext("The paper cut the figure off after its last digit instead of rounding it.")
+    return CUT_OFF()
 
 
 def _table_3(workspace: Workspace) -> list[Cell]:
@@ -190,7 +268,8 @@ def _table_3(workspace: Workspace) -> list[Cell]:
         for place, limit in enumerate((100, 300)):
             bias = found[side][limit]
             missing = _missing(data.slug, side, pairs=True) if data.frame(side, pairs=True) is None else _no_lengths()
-            row, column, why = f"{WHO[side]}, {outcome}", f"≥ {limit}", _reason(data, side, pairs=True)
+            row, column = f"{WHO[side]}, {outcome}", f"≥ {limit}"
+            why = _reason(data, data.instructions(side, pairs=True), side)
             judges = data.judges_of(side, pairs=True)
             n = float(getattr(bias, count)) if bias else None
             percent = 100 * getattr(bias, share).value if bias else None
@@ -205,7 +284,7 @@ def _table_3(workspace: Workspace) -> list[Cell]:
 
 
 def _no_lengths() -> str:
-    return gettext("No pair whose texts are stored differs so much in length; load data/dialogs.json too.")
+    return NO_LENGTHS()
 
 
 def _bias(data: LlmevalData, side: str, limit: int) -> LengthBias | None:
@@ -234,7 +313,9 @@ def _gap_table(number: str) -> Callable[[Workspace], list[Cell]]:
                     digits=table["digits"],
                     missing=_missing(data.slug, lacking) if lacking else _never_both(),
                     misprint=_off_scale(gaps) if key == CORRECTNESS and gaps.size else "",
-                    reason=_reason(data, PEOPLE),
+                    reason=_criterion_reason(
+                        data, min(data.instructions(side, criterion=key) for side in SIDES), PEOPLE
+                    ),
                     judges=data.judges_of(JUDGE),
                 )
             )
@@ -244,15 +325,12 @@ def _gap_table(number: str) -> Callable[[Workspace], list[Cell]]:
 
 
 def _never_both() -> str:
-    return gettext("No response has stars by people and by GPT-4 on this criterion.")
+    return NEVER_BOTH()
 
 
 def _off_scale(gaps: Any) -> str:
     """Table 5 says a difference of 3 stars of correctness, whose stars run from 1 to 3."""
-    return gettext(
-        "Correctness has 1 to 3 stars, so that scores cannot be 3 apart; the text says 2, and ours are 2 or more apart on "
-        "%(share).2f %%."
-    ) % {"share": 100 * float((gaps >= 2 - 1e-9).mean())}
+    return OFF_SCALE(share=100 * float((gaps >= 2 - 1e-9).mean()))
 
 
 def _title(slug: str, number: str) -> Mapping[str, str]:

@@ -106,10 +106,18 @@ class LlmevalData:
         frame = self.frame(side, pairs=pairs) if side == JUDGE else None
         return [] if frame is None else [frame.rater_names[pk] for pk in np.unique(frame.rater).tolist()]
 
-    def instructions(self, side: str, *, pairs: bool = False) -> int:
-        """How many instructions have an answer."""
+    def instructions(self, side: str, *, pairs: bool = False, model: str = "", criterion: str = "") -> int:
+        """How many instructions have an answer; about the model with this printed name, on one criterion."""
         frame = self.frame(side, pairs=pairs)
-        return 0 if frame is None else len(np.unique(frame.instruction))
+        if frame is None:
+            return 0
+        if model:
+            pks = [pk for pk, name in self.names(frame).items() if name == model]
+            frame = frame.select(np.isin(frame.model, pks) | np.isin(frame.model_b, pks))
+        if criterion:
+            code = frame.criterion_keys.index(criterion) if criterion in frame.criterion_keys else -1
+            frame = frame.select(frame.criterion == code)
+        return len(np.unique(frame.instruction))
 
     def names(self, frame: ScoreFrame) -> dict[int, str]:
         """The paper's name of each model that the frame's answers are about."""

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext
-
 from accounts.models import Workspace
 from annotation.models import Rater
+from core.messages.message import Wording, sentences
 from generation.library.aggregates import Aggregate, aggregates_of
 from generation.models import Benchmark
 from judging.leaderboards.check_counts import POSITIONS, Output
@@ -33,6 +32,48 @@ COMPLETE = 0.8
 """The paper's length is that of outputs that are at least this complete (3.2)."""
 Row = Mapping[str, float | None]
 """A model's five numbers in one version, by what their columns are called."""
+
+
+OTHER_JUDGE = Wording(
+    "longgenbench.other_judge", "They were checked by %(judge)s; the paper's judge is Llama-3.1-8B-Instruct."
+)
+UPLOAD = Wording(
+    "longgenbench.upload",
+    "Upload the authors' repository as a benchmark, or this model's outputs and a judge's checks of them.",
+)
+AUTHORS_COUNTS = Wording(
+    "longgenbench.authors_counts",
+    "Computed from the authors' own counts (Evalution/results/static.csv), not from outputs; the cause of"
+    " the difference is not known.",
+)
+FROM_OUTPUTS = Wording(
+    "longgenbench.from_outputs", "Computed from %(n)d of %(all)d outputs, which were loaded or generated here."
+)
+DASH = Wording("longgenbench.dash", "The paper has a dash here, and the workspace has no such outputs.")
+CURVE = Wording(
+    "longgenbench.curve",
+    "The paper draws a smoothed curve without numbers, so nothing can be compared; ours is STIC-2 in this"
+    " tenth of the parts asked for.",
+)
+CURVE_WITHOUT_OUTPUTS = Wording(
+    "longgenbench.curve_without_outputs",
+    "The paper draws a smoothed curve without numbers, and its repository has no outputs; load this "
+    "model's outputs and a judge's checks of them.",
+)
+PRINTED_67 = Wording(
+    "longgenbench.printed_67",
+    "The authors' counts give 62.7, and so does the row itself: its average of 12.5 is 62.7 percent of its STIC-2.",
+)
+PRINTED_26 = Wording("longgenbench.printed_26", "The row's own completion rate times its STIC-2 is 27.1.")
+PRINTED_9055 = Wording(
+    "longgenbench.printed_9055",
+    "The authors' file has 9,055.53 words; here the decimals were cut off, in the other cells they are rounded.",
+)
+NO_RULER = Wording(
+    "longgenbench.no_ruler",
+    "The paper does not print RULER's scores. With a file of them, the leaderboard's link “Compare this "
+    "ranking with another” gives the correlation over the models here, for the tag %(version)s.",
+)
 
 
 @dataclass(frozen=True)
@@ -117,10 +158,7 @@ def _board(benchmark: Benchmark, published: Mapping[str, Any]) -> Leaderboard | 
 def _row(found: _Found, place: tuple[str, str]) -> tuple[Row, str]:
     """Return the numbers of a model in a version, and why they may differ from the printed ones."""
     if place in found.counts:
-        reason = gettext(
-            "Computed from the authors' own counts (Evalution/results/static.csv), not from outputs; the cause of the "
-            "difference is not known."
-        )
+        reason = AUTHORS_COUNTS()
         return _of_counts(found.counts[place]), reason
     outputs = found.outputs.get(place, ())
     shares = completion_as_printed(outputs)
@@ -153,22 +191,16 @@ def _mean_words(outputs: Sequence[Output]) -> float | None:
 
 
 def _reason(found: _Found, n: int) -> str:
-    reason = gettext("Computed from %(n)d of %(all)d outputs, which were loaded or generated here.") % {
-        "n": n,
-        "all": WHOLE,
-    }
+    reason = FROM_OUTPUTS(n=n, all=WHOLE)
     if found.same_judge:
         return reason
-    other = gettext("They were checked by %(judge)s; the paper's judge is Llama-3.1-8B-Instruct.")
-    return f"{reason} {other % {'judge': found.judge}}"
+    return sentences([reason, OTHER_JUDGE(judge=found.judge)])
 
 
 def _missing(printed: float | None) -> str:
     if printed is None:
-        return gettext("The paper has a dash here, and the workspace has no such outputs.")
-    return gettext(
-        "Upload the authors' repository as a benchmark, or this model's outputs and a judge's checks of them."
-    )
+        return DASH()
+    return UPLOAD()
 
 
 def _misprint(model: str, column: str, ours: float | None, from_counts: bool) -> str:
@@ -176,13 +208,9 @@ def _misprint(model: str, column: str, ours: float | None, from_counts: bool) ->
     if not from_counts or ours is None:
         return ""
     return {
-        ("GPT-4o", "short_completion"): gettext(
-            "The authors' counts give 62.7, and so does the row itself: its average of 12.5 is 62.7 percent of its STIC-2."
-        ),
-        ("GPT-4o-mini", "short_average"): gettext("The row's own completion rate times its STIC-2 is 27.1."),
-        ("GPT-4o", "short_words"): gettext(
-            "The authors' file has 9,055.53 words; here the decimals were cut off, in the other cells they are rounded."
-        ),
+        ("GPT-4o", "short_completion"): PRINTED_67(),
+        ("GPT-4o-mini", "short_average"): PRINTED_26(),
+        ("GPT-4o", "short_words"): PRINTED_9055(),
     }.get((model, column), "")
 
 
@@ -202,15 +230,9 @@ def _figure_3(workspace: Workspace) -> Sequence[Cell]:
 def _curve(model: str, version: str, outputs: Sequence[Output], judge: str) -> Iterator[Cell]:
     shares = fulfilled_by_position(outputs)
     if shares:
-        reason = gettext(
-            "The paper draws a smoothed curve without numbers, so nothing can be compared; ours is STIC-2 in this tenth "
-            "of the parts asked for."
-        )
+        reason = CURVE()
     else:
-        reason = gettext(
-            "The paper draws a smoothed curve without numbers, and its repository has no outputs; load this model's "
-            "outputs and a judge's checks of them."
-        )
+        reason = CURVE_WITHOUT_OUTPUTS()
     for place in range(POSITIONS):
         column, judges = f"{version}_{place + 1}/{POSITIONS}", (judge,) if place in shares else ()
         yield Cell(model, column, None, shares.get(place), Status.NOT_COMPUTABLE, reason, 1, judges)
@@ -226,11 +248,7 @@ def _section_3_5(_workspace: Workspace) -> Sequence[Cell]:
             value,
             None,
             Status.NOT_COMPUTABLE,
-            gettext(
-                "The paper does not print RULER's scores. With a file of them, the leaderboard's link “Compare this "
-                "ranking with another” gives the correlation over the models here, for the tag %(version)s."
-            )
-            % {"version": version},
+            NO_RULER(version=version),
             printed["digits"],
         )
         for version, (length, value) in printed["rows"].items()

@@ -242,8 +242,10 @@ def table_2(workspace: Workspace) -> Sequence[Cell]:
             if column == SCORE:
                 means, missing = ours.scores, NO_SCORES(judge=judge)
             else:
-                against = [baselines[column]] if column in baselines else list(baselines.values())
-                means, missing = ours.rewards(None)[column], NO_PAIRS(judge=judge, baselines=against)
+                found = ours.rewards(None)
+                asked = [column] if column in baselines else list(baselines)
+                against = [baselines[one] for one in asked if model not in found[one].value]
+                means, missing = found[column], NO_PAIRS(judge=judge, baselines=against)
             n = means.n.get(model, 0)
             part = PARTLY(n=n, whole=ours.instructions) if n < ours.instructions else EVERY_VERDICT()
             cells.append(

@@ -31,6 +31,7 @@ from judging.published.layout import (
     cell_list,
     dagger_note,
     laid_out,
+    notes_on,
     status_words,
     table_name,
     title_of,
@@ -114,6 +115,7 @@ def _one(found: ComputedTable, failed: Sequence[str]) -> dict[str, Any]:
         "dagger": DAGGER,
         "dagger_note": dagger_note(layout),
         "error": words_of(found.error),
+        "notes": notes_on(found.table),
         "badges": {status: BADGES[status] for status in Status},
         "rows": _rows(layout),
     }
@@ -211,7 +213,7 @@ def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str]) -> str
     if suffix == "tex":
         return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
     notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
-    notes += failed_notes
+    notes += [*notes_on(found.table), *failed_notes]
     return as_markdown(layout.as_table) + "".join(f"\n{note}\n" for note in notes)
 
 
