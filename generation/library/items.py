@@ -20,7 +20,8 @@ LONG_NAME = Wording("items.long_name", "the name %(name)s... is too long")
 
 NO_INSTRUCTION = Wording("items.no_instruction", "no instruction %(name)s in benchmark %(benchmark)s")
 NO_RESPONSE = Wording("items.no_response", "no response %(name)s in benchmark %(benchmark)s")
-NO_SINGLE_RESPONSE = Wording("items.no_single_response", "no single response %(name)s in benchmark %(benchmark)s")
+SEVERAL_RESPONSES = Wording("items.several_responses", "benchmark %(benchmark)s has %(n)s responses to %(name)s")
+NAME_MODEL = Wording("items.name_model", "name the model of each row in a column")
 NO_RESPONSE_OF = Wording("items.no_response_of", "no response of %(model)s to %(name)s in benchmark %(benchmark)s")
 LOAD_FIRST = Wording("items.load_first", "load its instructions and responses first")
 
@@ -134,8 +135,10 @@ class Items:
                 what = (NO_INSTRUCTION if name.model else NO_RESPONSE)(name=repr(known), benchmark=slug)
             elif name.model:
                 what = NO_RESPONSE_OF(model=repr(name.model), name=repr(name.instruction_id), benchmark=slug)
+            elif several := len(self._by_item.get(name.item, ())):
+                raise place.bad(SEVERAL_RESPONSES(benchmark=slug, n=several, name=repr(name.item)), NAME_MODEL())
             else:
-                what = NO_SINGLE_RESPONSE(name=repr(name.item), benchmark=slug)
+                what = NO_RESPONSE(name=repr(name.item), benchmark=slug)
             raise place.bad(what, LOAD_FIRST())
         if name.instruction_id in self.instructions:
             return self.instructions.category_of(name.instruction_id)

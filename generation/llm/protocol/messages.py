@@ -106,8 +106,8 @@ SCRIPT_MAPPING = Wording(
 NO_SCRIPTED_SCORES = Wording("call.no_scripted_scores", "a scripted model has no log-probabilities")
 NOT_IN_SCRIPT = Wording(
     "call.not_in_script",
-    "a scripted model answers only requests that have a schema or are in its script; with the option writes, a number of words, "
-    "its script also answers others"
+    "a scripted model answers only requests that have a schema or are in its script; with the option writes, a number of "
+    "words, its script also answers others",
 )
 
 NO_TASK_SENTENCE = Wording(

@@ -79,11 +79,11 @@ class LlmevalData:
 
     def frame(self, side: str, *, pairs: bool = False) -> ScoreFrame | None:
         """The applicable scores of one side, None where there are none."""
-        if self.benchmark is None:
+        judge = side == JUDGE
+        if self.benchmark is None or (judge and not self.judges):
             return None
         key = side, pairs
         if key not in self._frames:
-            judge = side == JUDGE
             found = score_frame(
                 kinds=[Task.Kind.PAIR if pairs else Task.Kind.SINGLE],
                 benchmark=self.benchmark,
