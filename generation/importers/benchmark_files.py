@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.tables.bad_rows import OnBadRow
+from core.tables.bad_rows import OnBadRow, refuse
 from generation.importers.records import (
     MAIN,
     AggregateRecord,
@@ -81,8 +81,8 @@ class BenchmarkFiles(Protocol):
     absent: list[str]
     unknown: dict[str, int]
 
-    def rubrics(self) -> Iterable[RubricRecord]:
-        """Return the checklists in the benchmark's own words; none where it has none. Raises BadRow."""
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterable[RubricRecord]:
+        """Return the checklists in the benchmark's own words; none where it has none. A bad file goes to `on_bad`."""
         ...
 
     def weights(self) -> Iterable[WeightRecord]:

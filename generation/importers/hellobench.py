@@ -137,9 +137,18 @@ class Clone:
             key = f"{pattern}: {name}"
             self.unknown[key] = self.unknown.get(key, 0) + 1
 
-    def rubrics(self) -> Iterator[RubricRecord]:
-        """Each category's questions in the repository's words. Raises BadRow."""
-        return self.checklists()
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterator[RubricRecord]:
+        """Each category's questions in the repository's words; a file that is none of checklists goes to `on_bad`."""
+        for task in TASKS:
+            path = self._present(self.root / "checklists" / f"{task}_checklist.json")
+            if path is None:
+                continue
+            try:
+                records = list(self._checklists(path, task))
+            except BadRow as problem:
+                on_bad(problem)
+                continue
+            yield from records
 
     def parts(self) -> Iterator[Part]:
         """The instructions of each experiment, then each model's responses and verdicts; last what people answered."""
@@ -256,19 +265,14 @@ class Clone:
             for _place, value in json_lines(path, lambda problem: None)
         }
 
-    def checklists(self) -> Iterator[RubricRecord]:
-        """Each category's questions in the repository's words. Raises BadRow."""
-        for task in TASKS:
-            path = self._present(self.root / "checklists" / f"{task}_checklist.json")
-            if path is None:
-                continue
-            try:
-                found = json.loads("".join(text for _number, text in lines(path, name=self._name(path))))
-                for category, questions in found.items():
-                    texts = tuple(storable(str(question)) for question in questions)
-                    yield RubricRecord(Place(self._name(path), 0), category, task, texts)
-            except (ValueError, AttributeError, TypeError) as error:
-                raise self._broken(path, of_files.NO_CHECKLIST_FILE()) from error
+    def _checklists(self, path: Path, task: str) -> Iterator[RubricRecord]:
+        text = "".join(text for _number, text in lines(path, name=self._name(path)))
+        try:
+            for category, questions in json.loads(text).items():
+                texts = tuple(storable(str(question)) for question in questions)
+                yield RubricRecord(Place(self._name(path), 0), category, task, texts)
+        except (ValueError, AttributeError, TypeError) as error:
+            raise self._broken(path, of_files.NO_CHECKLIST_FILE()) from error
 
     def weights(self) -> list[WeightRecord]:
         """The published weights, read as a literal. Raises BadRow."""

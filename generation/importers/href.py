@@ -24,12 +24,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from core.tables import messages as of_tables
-from core.tables.bad_rows import BadRow, OnBadRow, Place
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from core.text import storable
 from generation.importers.benchmark_files import Part, StudyShape
@@ -124,10 +124,11 @@ class Href:
         self.unknown: Counter[str] = Counter()
         self._texts: dict[tuple[str, str, str], tuple[int, Place]] = {}
         self._judged: dict[tuple[str, ...], tuple[str, Place]] = {}
+        self._unreadable: list[tuple[Path, BadRow]] = []
         below = [path for path in sorted(root.rglob("*")) if path.is_file() and _is_data(path.relative_to(root))]
         paths = [tasks, *below] if tasks else below
         self.files = [file for path in paths if (file := self._understood(path))]
-        if not self.files:
+        if not self.files and not self._unreadable:
             what = of_files.NO_HREF()
             remedy = of_files.NAME_HREF()
             raise BadRow(str(root), 0, what, remedy)
@@ -135,7 +136,7 @@ class Href:
             if not self._of(layout):
                 self.absent.append(f"{layout.name} (data/dev-*.parquet of {where})")
 
-    def rubrics(self) -> Iterable[RubricRecord]:
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterable[RubricRecord]:
         return ()
 
     def weights(self) -> Iterable[WeightRecord]:
@@ -148,6 +149,8 @@ class Href:
         """
         self._texts.clear()
         self._judged.clear()
+        for path, problem in self._unreadable:
+            yield Part(self._name(path), path.stat().st_size, partial(_refused, problem))
         for file in (*self._of(TASKS), *self._of(PAIRS)):
             yield self._part([file], self.instructions, experiment=AGREEMENT if file.layout is PAIRS else MAIN)
         for file in self._of(TASKS):
@@ -199,9 +202,12 @@ class Href:
                 raise BadRow(self._name(path), 0, what, remedy)
         try:
             first = next(self._rows(path, lambda problem: None), None)
-        except BadRow:
+        except BadRow as problem:
             if path == self.tasks:
                 raise
+            if path.suffix.lower() == ".parquet":
+                self._unreadable.append((path, problem))
+                return None
             first = None
         layout = next((one for one in LAYOUTS if first and one.fits(first.values)), NAMED.get(path.name))
         if layout is None:
@@ -418,6 +424,12 @@ class Href:
             for row in rows
             if (generator := row.values.get("generator", "").strip()) and {"instruction", "output"} <= set(row.values)
         }
+
+
+def _refused(problem: BadRow, _on_bad: OnBadRow) -> Iterator[Any]:
+    """The records of a file that cannot be read: none. Raises BadRow."""
+    raise problem
+    yield
 
 
 def _grouped(files: Iterable[HrefFile], key: Callable[[HrefFile], str]) -> list[list[HrefFile]]:

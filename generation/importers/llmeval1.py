@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from core.tables.bad_rows import BadRow, OnBadRow, Place
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from generation.importers.benchmark_files import Part, StudyShape
 from generation.importers.json_arrays import json_array
@@ -182,7 +182,7 @@ class Llmeval1:
         else:
             self.absent.append(f"{self._name(path)} (its columns are not understood: {', '.join(columns)})")
 
-    def rubrics(self) -> Iterable[RubricRecord]:
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterable[RubricRecord]:
         return ()
 
     def weights(self) -> Iterable[WeightRecord]:

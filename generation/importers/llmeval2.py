@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.tables.bad_rows import BadRow, OnBadRow, Place
+from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from generation.importers.benchmark_files import Part, StudyShape
 from generation.importers.json_arrays import json_array
 from generation.importers.llmeval_dialogs import (
@@ -111,7 +111,7 @@ class Llmeval2:
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
-    def rubrics(self) -> Iterable[RubricRecord]:
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterable[RubricRecord]:
         return ()
 
     def weights(self) -> Iterable[WeightRecord]:

@@ -87,7 +87,7 @@ class Longgenbench:
             what, remedy = of_files.NO_LONGGENBENCH(), of_files.NAME_DATASET_FOLDER()
             raise BadRow(str(root), 0, what, remedy)
 
-    def rubrics(self) -> list[RubricRecord]:
+    def rubrics(self, on_bad: OnBadRow = refuse) -> list[RubricRecord]:
         return []
 
     def weights(self) -> list[WeightRecord]:

@@ -116,7 +116,7 @@ class Wildbench:
             what, remedy = of_files.NO_WILDBENCH(), of_files.NAME_EVAL_RESULTS()
             raise BadRow(str(root), 0, what, remedy)
 
-    def rubrics(self) -> Iterable[RubricRecord]:
+    def rubrics(self, on_bad: OnBadRow = refuse) -> Iterable[RubricRecord]:
         """None: each task has its own checklist."""
         return ()
 
@@ -172,6 +172,10 @@ class Wildbench:
                 files.append(EvalFile(path, version, judge.removeprefix("eval="), model, baseline, cut))
         if not files:
             self._lacks(f"eval_results/*/{pattern}")
+        placed = set(self.root.glob(f"eval_results/*/{pattern}"))
+        for path in sorted(self.root.glob(f"eval_results/*/{pattern.split('/')[0]}/**/*.json")):
+            if path not in placed:
+                self._lacks(f"{self._name(path)} (files of this kind lie in {pattern.rpartition('/')[0]}/)")
         return sorted(files, key=lambda file: (file.experiment != MAIN, file.experiment, file.baseline, file.path))
 
     def _rows(

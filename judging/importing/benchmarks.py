@@ -172,8 +172,10 @@ class _Load:
         ours = self._fixture("rubrics")
         if ours is not None and not self.registered.brings_rubrics:
             self.loaded.add("rubrics", load_rubrics(self.workspace, benchmark, ours))
-        self.loaded.add("checklists", _keep_checklists(benchmark, self.files.rubrics(), ours or {"rubrics": []}))
-        self.loaded.add("weights", self._keep_weights(benchmark, list(self.files.weights())))
+        self.loaded.add(
+            "checklists", _keep_checklists(benchmark, self.files.rubrics(self.on_bad), ours or {"rubrics": []})
+        )
+        self.loaded.add("weights", self._keep_weights(benchmark, self._weights()))
         for kind in ("instructions", "responses"):
             self.loaded.add(kind, Counts())
         return benchmark
@@ -181,6 +183,14 @@ class _Load:
     def _fixture(self, kind: str) -> Any:
         path = self.registered.fixtures / kind / f"{self.registered.slug}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def _weights(self) -> list[WeightRecord]:
+        """The published weights; none where their file cannot be read and may be left out. Raises BadRow."""
+        try:
+            return list(self.files.weights())
+        except BadRow as problem:
+            self.on_bad(problem)
+            return []
 
     def _keep_weights(self, benchmark: Benchmark, records: list[WeightRecord]) -> Counts:
         if not records:

@@ -141,7 +141,7 @@ def test_a_broken_checklist_file_is_named(tmp_path, content):
     (tmp_path / "checklists").mkdir()
     (tmp_path / "checklists" / "chat_checklist.json").write_text(content)
     with pytest.raises(BadRow, match=r"checklists/chat_checklist\.json: this is not a checklist file; restore it"):
-        list(Clone(tmp_path).checklists())
+        list(Clone(tmp_path).rubrics())
 
 
 def test_a_folder_that_is_no_clone_is_refused(tmp_path):
@@ -158,7 +158,7 @@ def test_the_sample_repository():
     assert sum(len(list(clone.responses(file))) for file in files) == 90
     assert all(verdict.items and not verdict.unusable for verdict in verdicts)
     assert "data/main_data/summarization.jsonl" in clone.absent
-    assert len(list(clone.checklists())) == len(clone.weights()) == 38
+    assert len(list(clone.rubrics())) == len(clone.weights()) == 38
     weights = json.loads(shared_path("hellobench/weights.json").read_text(encoding="utf-8"))
     assert {record.category: list(record.weights) for record in clone.weights()} == weights
     kinds = {v.response.instruction.external_id: v.response.instruction.category for v in verdicts}

@@ -233,6 +233,9 @@ def test_broken_files_are_named(tmp_path):
     (tmp_path / "data.parquet").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
     with pytest.raises(BadRow, match=r"data\.parquet: this is a pointer of Git LFS, not the file; run git lfs pull"):
         Href(tmp_path)
+    (tmp_path / "data.parquet").write_bytes(b"PAR1 and half of the rest")
+    with pytest.raises(BadRow, match=r"data\.parquet: "):
+        records(Href(tmp_path), ResponseRecord)
     (tmp_path / "data.parquet").unlink()
     (folder / "responses.jsonl").unlink()
     (folder / "llm").mkdir()

@@ -236,9 +236,12 @@ def test_unknown_fields_and_files_are_listed(tmp_path):
     put(tmp_path, scores_of("m"), [score_row("t1", 7, mood="good"), score_row("t2", 7, mood="good")])
     put(tmp_path, f"eval_results/v2.0522/score.v2/eval={JUDGE}/m.batch-submit.jsonl", "{}")
     put(tmp_path, scores_of("n"), "")
+    put(tmp_path, "eval_results/v2.0522/pairwise.v2/m.json", [])
     wildbench = Wildbench(tmp_path)
     read(wildbench)
     assert wildbench.unknown == {"score.v2: mood": 2}
+    other = "eval_results/v2.0522/pairwise.v2/m.json (files of this kind lie in pairwise.v2/eval=*/ref=*/)"
+    assert other in wildbench.absent
     folder = f"eval_results/v2.0522/score.v2/eval={JUDGE}"
     assert f"{folder}/m.batch-submit.jsonl (its name is not understood)" in wildbench.absent
     assert f"{folder}/n.json (empty)" in wildbench.absent

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -302,6 +303,21 @@ def test_bad_lines_may_be_skipped_into_a_report(clone, settings, tmp_path):
     assert found["lines"]["skipped"] == 1
     assert found["verdicts"]["created"] == 12
     assert found["report"].startswith(str(tmp_path / "data" / "reports"))
+
+
+def test_broken_checklists_and_weights_are_left_out_with_the_option(clone, tmp_path, settings):
+    settings.DATA_DIR = tmp_path / "data"
+    broken = sorted((clone.root / "checklists").glob("*.json"))[0]
+    broken.write_text("{")
+    (clone.root / "weighted_scores.txt").write_text("weights = {")
+    with pytest.raises(CommandError, match=rf"{broken.name}: this is not a checklist file"):
+        load(clone.root)
+    assert not Benchmark.objects.exists()
+    found = json.loads(load(clone.root, "--on-error", "skip", "--json"))
+    assert found["lines"]["skipped"] == 2
+    assert found["weights"]["created"] == 0
+    report = Path(found["report"]).read_text(encoding="utf-8")
+    assert broken.name in report and "weighted_scores.txt" in report
 
 
 def test_a_second_verdict_on_the_same_response_is_refused(clone):
