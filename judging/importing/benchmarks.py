@@ -173,7 +173,7 @@ class _Load:
         if ours is not None and not self.registered.brings_rubrics:
             self.loaded.add("rubrics", load_rubrics(self.workspace, benchmark, ours))
         self.loaded.add(
-            "checklists", _keep_checklists(benchmark, self.files.rubrics(self.on_bad), ours or {"rubrics": []})
+            "checklists", _keep_checklists(benchmark, self.files.rubrics(self._left_out), ours or {"rubrics": []})
         )
         self.loaded.add("weights", self._keep_weights(benchmark, self._weights()))
         for kind in ("instructions", "responses"):
@@ -189,8 +189,14 @@ class _Load:
         try:
             return list(self.files.weights())
         except BadRow as problem:
-            self.on_bad(problem)
+            self._left_out(problem)
             return []
+
+    def _left_out(self, problem: BadRow) -> None:
+        """Note a file that cannot be read, or raise its problem where none may be left out."""
+        if self.skipped is None:
+            raise problem
+        self.skipped.problems.append(problem)
 
     def _keep_weights(self, benchmark: Benchmark, records: list[WeightRecord]) -> Counts:
         if not records:
