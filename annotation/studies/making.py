@@ -35,6 +35,8 @@ SELF_NAMING = {"": {}, "mask": {"mask_self_naming": True}, "keep": {"keep_self_n
 LARGEST_SEED = 2**56
 LONGEST_EXPERIMENT = 50
 
+LOAD_LIBRARY = "Load the library, which has rubrics for pairs: manage.py load_library, or Library in the browser."
+
 
 @dataclass(frozen=True)
 class WantedStudy:
@@ -114,6 +116,8 @@ def make_study(*, workspace: Workspace, wanted: WantedStudy, by: User | None) ->
         for moment, questions in asked.items():
             save_questions(study, moment, questions, by=by)
         planned = planned_tasks(study)
+        if not planned and not study.rubric and planned.without_rubric:
+            raise UserError(_rubric_needed(study))
         if not planned:
             raise StudyRefused(
                 _(
@@ -253,13 +257,29 @@ def _rubric(study: Study, key: str) -> Rubric | None:
     """The newest version of the library's rubric with this key, if it fits the kind of study."""
     if not key:
         return None
-    library = Rubric.objects.filter(workspace=study.workspace_id, study=None, instruction=None)
-    fitting = with_roles(library, study.kind).order_by("version")
-    found = fitting.filter(key=key).last()
+    fitting = _fitting(study)
+    found = fitting.filter(key=key).order_by("version").last()
     if found is None:
-        known = sorted(set(fitting.order_by().values_list("key", flat=True)))
-        raise _unknown("rubric for this kind of study", key, ", ".join(known) or "none")
+        known = _keys(fitting)
+        problem = _unknown("rubric for this kind of study", key, ", ".join(known) or "none")
+        raise problem if known else UserError(f"{problem} {LOAD_LIBRARY}")
     return found
+
+
+def _fitting(study: Study) -> QuerySet[Rubric]:
+    library = Rubric.objects.filter(workspace=study.workspace_id, study=None, instruction=None)
+    return with_roles(library, study.kind)
+
+
+def _keys(rubrics: QuerySet[Rubric]) -> list[str]:
+    return sorted(set(rubrics.order_by().values_list("key", flat=True)))
+
+
+def _rubric_needed(study: Study) -> str:
+    """Say that no instruction brings a rubric of this kind, and which rubrics can be named instead."""
+    known = _keys(_fitting(study))
+    named = f"Name a rubric; those that fit are: {', '.join(known)}." if known else LOAD_LIBRARY
+    return f"No rubric of these instructions fits a study of kind {study.kind}. {named}"
 
 
 def _unknown(what: str, name: str, known: str) -> UserError:

@@ -244,3 +244,17 @@ class TestApi:
         assert self.post(lead, benchmark="none").json()["detail"] == (
             "There is no benchmark 'none'; there are: known-benchmark."
         )
+
+
+def test_what_pairs_need_is_said_where_no_rubric_fits(benchmark):
+    Rubric.objects.filter(criteria__role="preference").delete()
+    with pytest.raises(CommandError, match=r"'preference_of_five'; there are: none\. Load the library, which has"):
+        make("Five", "--kind", "pair", "--rubric", "preference_of_five")
+    with pytest.raises(CommandError, match=r"fits a study of kind pair\. Load the library"):
+        make("Nothing", "--kind", "pair")
+    call_command("load_library", workspace=benchmark.workspace.slug, stdout=StringIO())
+    with pytest.raises(
+        CommandError, match=r"fits a study of kind pair\. Name a rubric; those that fit are: .*preference_of_five"
+    ):
+        make("Nothing", "--kind", "pair")
+    assert make("Five", "--kind", "pair", "--rubric", "preference_of_five")["tasks"]
