@@ -116,8 +116,8 @@ def make_study(*, workspace: Workspace, wanted: WantedStudy, by: User | None) ->
         for moment, questions in asked.items():
             save_questions(study, moment, questions, by=by)
         planned = planned_tasks(study)
-        if not planned and not study.rubric and planned.without_rubric:
-            raise UserError(_rubric_needed(study))
+        if not planned and study.kind == Study.Kind.PAIR and not study.rubric and planned.without_rubric:
+            raise UserError(_pair_rubric_needed(study))
         if not planned:
             raise StudyRefused(
                 _(
@@ -262,7 +262,7 @@ def _rubric(study: Study, key: str) -> Rubric | None:
     if found is None:
         known = _keys(fitting)
         problem = _unknown("rubric for this kind of study", key, ", ".join(known) or "none")
-        raise problem if known else UserError(f"{problem} {LOAD_LIBRARY}")
+        raise UserError(f"{problem} {LOAD_LIBRARY}") if study.kind == Study.Kind.PAIR and not known else problem
     return found
 
 
@@ -275,11 +275,11 @@ def _keys(rubrics: QuerySet[Rubric]) -> list[str]:
     return sorted(set(rubrics.order_by().values_list("key", flat=True)))
 
 
-def _rubric_needed(study: Study) -> str:
-    """Say that no instruction brings a rubric of this kind, and which rubrics can be named instead."""
+def _pair_rubric_needed(study: Study) -> str:
+    """Say that no instruction brings a rubric for pairs, and which rubrics can be named instead."""
     known = _keys(_fitting(study))
     named = f"Name a rubric; those that fit are: {', '.join(known)}." if known else LOAD_LIBRARY
-    return f"No rubric of these instructions fits a study of kind {study.kind}. {named}"
+    return f"No rubric of these instructions fits a study of kind pair. {named}"
 
 
 def _unknown(what: str, name: str, known: str) -> UserError:
