@@ -23,12 +23,14 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.reports.cache import latest_report, shown_setting
+from calibration.statistics.design.decision_power import smooth_widths
 from calibration.statistics.design.planner import Assumptions, Expected, Plan, PlannedStudy, plan_study
 from calibration.statistics.errors import NoStatistic
 from calibration.templatetags.figures import grouped
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.intervals import ends_words
+from calibration.web.planned_decisions import DECISION_FIELDS, USUAL, DecisionFields, Wanted, decisions_block
 from calibration.web.planned_questions import PlannedQuestions, models_for, questions_of
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
@@ -48,7 +50,7 @@ def _share(label: Any, help_text: Any = "") -> forms.FloatField:
     return forms.FloatField(label=label, min_value=0, max_value=1, help_text=help_text)
 
 
-class PlannerForm(forms.Form):
+class PlannerForm(DecisionFields):
     """The size of the planned study, and the assumed variation of its ratings."""
 
     instructions = _whole(gettext_lazy("Instructions"), 1, 5000)
@@ -104,7 +106,19 @@ class PlannerForm(forms.Form):
     @property
     def assumptions(self) -> list[forms.BoundField]:
         """List the fields that describe the texts and the raters, which the page folds."""
-        return [field for field in self if field.name not in SIZE]
+        return [field for field in self if field.name not in (*SIZE, *DECISION_FIELDS)]
+
+    @property
+    def decision(self) -> list[forms.BoundField]:
+        """List the fields about what is to be decided, which the page folds too."""
+        return [self[name] for name in DECISION_FIELDS]
+
+    @property
+    def has_refused_decision(self) -> bool:
+        return any(field.errors for field in self.decision)
+
+    def wanted(self) -> Wanted:
+        return Wanted.of(self.cleaned_data)
 
     @property
     def has_refused_assumption(self) -> bool:
@@ -142,6 +156,7 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
         "hourly_pay": 0,
         "agreement": 0.5,
         "repeat_agreement": 0.8,
+        **USUAL,
     }
     tasks = study.tasks.filter(gold__isnull=True)
     instructions = instructions_of(study)
@@ -200,13 +215,23 @@ def plan_page(form: PlannerForm) -> ResultPage | str:
         blocks=[
             _intervals(plan),
             *([_weights(plan)] if study.overall and not study.pairs else []),
+            decisions_block(study, assumed, form.wanted(), _agreement_of(plan)),
             _work(plan),
             _overlap_block(by_overlap, study.raters),
         ],
         method=_method(),
         sources=["Brysbaert (2019)", "HelloBench (arXiv 2409.16191)"],
-        code=["calibration.statistics.design.planner", "calibration.statistics.design.simulation"],
+        code=[
+            "calibration.statistics.design.planner",
+            "calibration.statistics.design.simulation",
+            "calibration.statistics.design.decision_power",
+        ],
     )
+
+
+def _agreement_of(plan: Plan) -> float | None:
+    expected = plan.agreement.get("leave_one_out")
+    return None if expected is None else expected.value
 
 
 def planner_title() -> str:
@@ -352,8 +377,8 @@ def _overlap_block(plans: list[tuple[int, Plan]], raters: int) -> Block:
     if not known:
         return Block("overlap", title, reason=gettext("The plan is too large to compare other numbers of raters here."))
     series = [
-        Curve(gettext("agreement (alpha)"), [(overlap, plan.agreement["alpha"].width) for overlap, plan in known]),
-        Curve(gettext("R² of the weights"), [(overlap, plan.r2[0].width) for overlap, plan in known if plan.r2]),
+        Curve(gettext("agreement (alpha)"), smooth_widths([(n, plan.agreement["alpha"].width) for n, plan in known])),
+        Curve(gettext("R² of the weights"), smooth_widths([(n, plan.r2[0].width) for n, plan in known if plan.r2])),
     ]
     figure = curves(
         [one for one in series if one.points],
