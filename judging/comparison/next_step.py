@@ -111,13 +111,23 @@ def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
             was_fitted=Exists(Fit.objects.filter(study=OuterRef("pk"), kind=Fit.Kind.FITTED)),
             was_asked=Exists(runs),
             was_unusable=Exists(here.without_verdict()),
-            was_judged=Exists(here.verdicts().believed()),
+            was_judged=Exists(_judges_with_a_verdict()),
             under_way=Subquery(under_way.values("public_id")[:1]),
             newest_run=Subquery(runs.order_by("-created_at").values("public_id")[:1]),
             first_run=first_run,
         )
         .annotate(was_compared=(Q(first_run=None) & Exists(reports)) | Exists(since_asked))
     )
+
+
+def _judges_with_a_verdict() -> QuerySet[Rater]:
+    """Select the judges that have a verdict which counts in the study of the outer query.
+
+    A verdict is looked for among the answers of each judge: a large study has few judges and many answers.
+    """
+    own = Assignment.objects.filter(rater=OuterRef("pk"), task__study=OuterRef(OuterRef("pk"))).verdicts().believed()
+    judges = Rater.objects.filter(kind=Rater.Kind.JUDGE, workspace=OuterRef("workspace"))
+    return judges.annotate(verdict=Subquery(own.order_by().values("pk")[:1])).filter(verdict__isnull=False)
 
 
 def _facts(row: Study, asked_for: tuple[int, bool], *, enough: bool) -> Facts:
