@@ -167,5 +167,9 @@ def visits(study: Study, lead: User, *, seen: Callable[[Visit], None] = lambda o
     return found
 
 
-NOT_SHOWN: dict[str, tuple[int, ...]] = {}
+NOT_SHOWN: dict[str, tuple[int, ...]] = {
+    "annotation:questionnaire": (302,),
+    "annotation:preview_questionnaire": (302,),
+    "annotation:bonus_batch": (404,),
+}
 """What a lead is not shown of a study that is open, and the status with which its address says so."""
