@@ -19,6 +19,7 @@ from calibration.figures.drawing import (
     anchor_at,
     axis,
     element,
+    ends_apart,
     figure,
     grid_strength,
     legend,
@@ -153,7 +154,8 @@ def _bar_row(bar: Bar, beside: Bar | None, rail: Rail, step: float, y: float) ->
 def _bar_in_words(bar: Bar, step: float) -> str:
     words = f"{bar.label}: {number(bar.value, step)}"
     if bar.low is not None and bar.high is not None:
-        words += f" ({number(bar.low, step)} – {number(bar.high, step)})"
+        ends = ends_apart(bar.low, bar.high, step)
+        words += f" ({ends[0]} – {ends[1]})" if ends else ""
     return words
 
 

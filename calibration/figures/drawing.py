@@ -150,6 +150,23 @@ def decimals(value: float, digits: int) -> str:
     return number(value, 10.0**-digits)
 
 
+MOST_FINER = 4
+"""Decimals added at most so that the ends of an interval differ."""
+
+
+def ends_apart(low: float, high: float, step: float) -> tuple[str, str] | None:
+    """Write the ends of an interval with the decimals of `step`, or more where they would look the same.
+
+    None where they are the same to `MOST_FINER` decimals more: no interval is that sure of itself, and "1.00 to 1.00" says
+    that nothing is known of its width.
+    """
+    for finer in range(MOST_FINER + 1):
+        said = number(low, step * 10.0**-finer), number(high, step * 10.0**-finer)
+        if said[0] != said[1]:
+            return said
+    return None
+
+
 def shortest(value: float, *, signed: bool = False) -> str:
     """A figure with no more digits than it has, such as a level of a scale; `signed` puts a plus before it as well."""
     return (f"{value:+g}" if signed and value else f"{value:g}").replace("-", "−")

@@ -12,6 +12,7 @@ from calibration.figures.drawing import (
     Scale,
     axis,
     element,
+    ends_apart,
     figure,
     grid_strength,
     legend,
@@ -128,7 +129,8 @@ def _range_row(row: RangeRow, scale: Scale, series: Sequence[str], step: float, 
 
 
 def _span_in_words(span: Span, step: float) -> str:
-    return f"{number(span.value, step)} ({number(span.low, step)} – {number(span.high, step)})"
+    ends = ends_apart(span.low, span.high, step)
+    return f"{number(span.value, step)} ({ends[0]} – {ends[1]})" if ends else number(span.value, step)
 
 
 def _row_in_words(row: RangeRow, series: Sequence[str], step: float) -> str:

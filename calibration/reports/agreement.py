@@ -14,8 +14,10 @@ from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.cache import SLOW_SCORES, shown_setting
 from calibration.reports.codec import Missing
+from calibration.reports.people.groups import NamedPair, Rows
+from calibration.reports.people.populations import Estimate, Interval, SuchRaters, stated
 from calibration.reports.registry import ReportKind, Settings, known, register, report_of
-from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
+from calibration.statistics.agreement.alpha import Alpha, Metric, krippendorff_alpha
 from calibration.statistics.agreement.leave_one_out import (
     LeaveOneOut,
     OuterLeaveOneOut,
@@ -23,13 +25,11 @@ from calibration.statistics.agreement.leave_one_out import (
     outer_leave_one_out,
 )
 from calibration.statistics.agreement.rater_correlations import rater_matrix
-from calibration.statistics.agreement.such_raters import agreement_variance, alpha_variance
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.populations import CrossedVariance, Scale, such_raters
 from calibration.statistics.ties import level_places
 from core.errors import UserError
 
-METRICS = ("nominal", "ordinal", "interval")
+METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
 ROLE_ORDER = ("overall", "preference", "item", "check")
 DRAWS = 1000
 MOST_RATERS_IN_MATRIX = 30
@@ -37,32 +37,6 @@ MOST_RATERS_IN_MATRIX = 30
 
 class AmbiguousCriterion(UserError):
     """The study has several criteria and none of them is the obvious one."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The ends of an interval, None where `kind` is "none", and the number of clusters that it resamples."""
-
-    low: float | None
-    high: float | None
-    kind: str
-    clusters: int
-
-
-@dataclass(frozen=True)
-class SuchRaters:
-    """The ends of a 95 % interval for raters like these: instructions and raters are both taken as drawn.
-
-    `raters_share` is the part of the variance (0 to 1) that the raters add. `not_stated` says why these are None: one of
-    populations.NotStated, or "positions" where the data identify positions, not persons; it is empty otherwise.
-    """
-
-    low: float | None
-    high: float | None
-    raters_share: float | None
-    n_instructions: int
-    n_raters: int
-    not_stated: str
 
 
 @dataclass(frozen=True)
@@ -95,6 +69,7 @@ class CriterionAgreement:
     metric: str
     alpha: AlphaValue | NoAlpha
     loo: float | None
+    loo_ends: Estimate | Missing
 
 
 @dataclass(frozen=True)
@@ -107,6 +82,8 @@ class CategoryAgreement:
     n_labels: int
     loo: float | None
     alpha: float | None
+    loo_ends: Estimate | Missing
+    alpha_ends: AlphaValue | NoAlpha
 
 
 @dataclass(frozen=True)
@@ -118,17 +95,24 @@ class CohortAgreement:
     n_labels: int
     loo: float | None
     alpha: float | None
+    loo_ends: Estimate | Missing
+    alpha_ends: AlphaValue | NoAlpha
 
 
 @dataclass(frozen=True)
 class RaterCorrelations:
-    """Correlations (k, k) of the k raters shown, None where undefined; `n` counts the tasks that two raters share."""
+    """Correlations (k, k) of the k raters shown, None where undefined; `n` counts the tasks that two raters share.
+
+    `pairs` are those with at least three common tasks; `mean` is the mean of Pearson's correlation over all pairs.
+    """
 
     raters: list[str]
     pearson: list[list[float | None]]
     spearman: list[list[float | None]]
     n: list[list[int]]
     n_persons: int
+    pairs: list[NamedPair]
+    mean: Estimate | Missing
 
 
 @dataclass(frozen=True)
@@ -155,7 +139,10 @@ class NoJudgeAgreement:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement on one criterion of a study, and alpha on each of its criteria."""
+    """Agreement on one criterion of a study, and alpha on each of its criteria.
+
+    `coefficients` are "fleiss", "ac1", "icc1", "icc21" and "icc2k".
+    """
 
     study: str
     criterion: str
@@ -170,6 +157,7 @@ class AgreementReport:
     loo_interval: Interval
     loo_such: SuchRaters
     alpha: dict[str, AlphaValue | NoAlpha]
+    coefficients: dict[str, Estimate | Missing]
     slots: bool
     by_criterion: list[CriterionAgreement]
     by_category: list[CategoryAgreement]
@@ -240,7 +228,8 @@ def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: i
     labels = level_places(part.label_values)
     loo = leave_one_out(part.task, labels, draws=draws, seed=seed, clusters=part.instruction)
     slots = Rater.Kind.SLOT in kinds.values()
-    variance = agreement_variance(part.task, labels, part.rater, part.instruction, seed=seed)
+    rows = Rows(seed, slots)
+    agreement = rows.loo(part)
     return AgreementReport(
         study=study.slug,
         criterion=key,
@@ -252,14 +241,15 @@ def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: i
         n_instructions=len(np.unique(part.instruction)),
         loo=loo.rate,
         chance=loo.chance,
-        loo_interval=_interval(loo),
-        loo_such=_such(variance, "share", slots=slots),
-        alpha={metric: _alpha(part, metric, draws, seed, slots=slots) for metric in METRICS},
+        loo_interval=_ranged(agreement.these, loo),
+        loo_such=agreement.such,
+        alpha={metric: _alpha(part, metric, rows) for metric in METRICS},
+        coefficients=rows.coefficients(part),
         slots=slots,
-        by_criterion=[_criterion_row(frame, key, draws, seed, slots=slots) for key in ordered_keys(frame)],
-        by_category=_category_rows(part),
-        by_cohort=_cohort_rows(part),
-        matrix=_matrix(part, kinds),
+        by_criterion=[_criterion_row(frame, key, rows) for key in ordered_keys(frame)],
+        by_category=_category_rows(part, rows),
+        by_cohort=_cohort_rows(part, rows),
+        matrix=_matrix(part, kinds, rows),
         judges=_judges(study, part, key, draws, seed),
     )
 
@@ -272,76 +262,68 @@ def _interval(estimate: LeaveOneOut | OuterLeaveOneOut | Alpha) -> Interval:
     return Interval(estimate.low, estimate.high, estimate.interval_kind, estimate.clusters)
 
 
-def _such(variance: CrossedVariance, scale: Scale, *, slots: bool) -> SuchRaters:
-    over = (variance.n_instructions, variance.n_raters)
-    ends = such_raters(variance, scale)
-    if slots or ends.not_stated is not None:
-        return SuchRaters(None, None, None, *over, "positions" if slots else str(ends.not_stated))
-    whole = float(variance.such[0])
-    share = float(variance.raters[0]) / whole if whole > 0 else 0.0
-    return SuchRaters(float(ends.low[0]), float(ends.high[0]), share, *over, "")
+def _ranged(these: Interval, found: LeaveOneOut | Alpha) -> Interval:
+    """The interval for these raters, or with too few instructions the range over leaving one of them out."""
+    return _interval(found) if found.interval_kind == "leave_one_out_range" else these
 
 
-def _alpha(part: ScoreFrame, metric: str, draws: int, seed: int, *, slots: bool = False) -> AlphaValue | NoAlpha:
-    assert metric in METRICS
+def _alpha(part: ScoreFrame, metric: Metric, rows: Rows) -> AlphaValue | NoAlpha:
     values = part.label_values if metric == "nominal" else part.value
-    drawn = partial(krippendorff_alpha, metric=metric, draws=draws, seed=seed)  # type: ignore[arg-type]
     try:
-        alpha = drawn(part.task, values, clusters=part.instruction)
+        # One draw gives the range over leaving one instruction out where these are too few for an interval.
+        alpha = krippendorff_alpha(part.task, values, metric=metric, draws=1, clusters=part.instruction)
+        found = rows.alpha(part, metric)
     except NoStatistic as error:
         return NoAlpha(str(error), type(error).__name__)
-    such = None
-    if draws:
-        crossed = partial(alpha_variance, metric=metric, seed=seed)  # type: ignore[arg-type]
-        such = _such(crossed(part.task, values, part.rater, part.instruction), "correlation", slots=slots)
-    ends = alpha.low, alpha.high, alpha.interval_kind, alpha.clusters
-    return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values, such)
+    these = _ranged(found.these, alpha)
+    ends = these.low, these.high, these.kind, these.clusters
+    return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values, found.such)
 
 
-def _metric_of(part: ScoreFrame) -> str:
+def _metric_of(part: ScoreFrame) -> Metric:
     """Return the metric of alpha that fits the scale: sides of a pair are unordered, levels are ordered."""
     return "nominal" if part.role[0] == ROLES.index("preference") else "ordinal"
 
 
-def _criterion_row(frame: ScoreFrame, key: str, draws: int, seed: int, *, slots: bool) -> CriterionAgreement:
+def _criterion_row(frame: ScoreFrame, key: str, rows: Rows) -> CriterionAgreement:
     part = frame.of_criterion(key)
     metric = _metric_of(part)
-    return CriterionAgreement(key, metric, _alpha(part, metric, draws, seed, slots=slots), _rate(part))
+    loo = stated(lambda: rows.loo(part))
+    return CriterionAgreement(key, metric, _alpha(part, metric, rows), _value(loo), loo)
 
 
-def _rate(part: ScoreFrame) -> float | None:
-    try:
-        return leave_one_out(part.task, level_places(part.label_values)).rate
-    except NoStatistic:
-        return None
+def _value(found: Estimate | Missing) -> float | None:
+    return None if isinstance(found, Missing) else found.value
 
 
-def _category_rows(part: ScoreFrame) -> list[CategoryAgreement]:
+def _category_rows(part: ScoreFrame, rows: Rows) -> list[CategoryAgreement]:
     """Compute agreement within each category; empty if there is only one."""
-    rows = []
+    found = []
     for category in np.unique(part.category).tolist():
         own = part.select(part.category == category)
         name = part.category_names.get(category, "all")
-        alpha = _alpha(own, _metric_of(own), 0, 0).value
-        rows.append(CategoryAgreement(name, category, len(np.unique(own.task)), len(own), _rate(own), alpha))
-    return rows if len(rows) > 1 else []
+        loo, alpha = stated(partial(rows.loo, own)), _alpha(own, _metric_of(own), rows)
+        counts = len(np.unique(own.task)), len(own)
+        found.append(CategoryAgreement(name, category, *counts, _value(loo), alpha.value, loo, alpha))
+    return found if len(found) > 1 else []
 
 
-def _cohort_rows(part: ScoreFrame) -> list[CohortAgreement]:
+def _cohort_rows(part: ScoreFrame, rows: Rows) -> list[CohortAgreement]:
     """Compute agreement within each cohort; empty if nobody belongs to one."""
     raters = Rater.objects.filter(pk__in=np.unique(part.rater).tolist(), cohort__isnull=False)
     cohorts: dict[str, list[int]] = {}
     for rater in raters.select_related("cohort"):
         assert rater.cohort is not None
         cohorts.setdefault(rater.cohort.name, []).append(rater.pk)
-    rows = []
+    found = []
     for name, pks in sorted(cohorts.items()):
         own = part.select(np.isin(part.rater, pks))
-        rows.append(CohortAgreement(name, len(pks), len(own), _rate(own), _alpha(own, "ordinal", 0, 0).value))
-    return rows
+        loo, alpha = stated(partial(rows.loo, own)), _alpha(own, "ordinal", rows)
+        found.append(CohortAgreement(name, len(pks), len(own), _value(loo), alpha.value, loo, alpha))
+    return found
 
 
-def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> RaterCorrelations | None:
+def _matrix(part: ScoreFrame, kinds: Mapping[int, str], rows: Rows) -> RaterCorrelations | None:
     """Correlate persons (the most active ones if there are many); None for slots or a single person."""
     persons = [pk for pk, kind in kinds.items() if kind == Rater.Kind.PERSON]
     raters, counts = np.unique(part.rater, return_counts=True)
@@ -360,7 +342,15 @@ def _matrix(part: ScoreFrame, kinds: Mapping[int, str]) -> RaterCorrelations | N
             for row, defined in zip(values, found.defined, strict=True)
         ]
 
-    return RaterCorrelations(names, cells(found.pearson), cells(found.spearman), found.n.tolist(), len(persons))
+    return RaterCorrelations(
+        names,
+        cells(found.pearson),
+        cells(found.spearman),
+        found.n.tolist(),
+        len(persons),
+        rows.pairs(own, nominal=_metric_of(own) == "nominal"),
+        stated(lambda: rows.mean_correlation(own)),
+    )
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:

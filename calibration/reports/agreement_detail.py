@@ -11,9 +11,11 @@ from annotation.models import Rater, Study
 from calibration.data.frames import EVERY_KIND, ROLES, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
-from calibration.reports.agreement import ordered_keys
+from calibration.reports.agreement import METRICS, ordered_keys
 from calibration.reports.codec import Missing, part
 from calibration.reports.judge_matches import Drawn
+from calibration.reports.people.groups import ICCS, Rows
+from calibration.reports.people.populations import Estimate, stated
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
@@ -26,7 +28,7 @@ from calibration.statistics.agreement.alternative_annotator import (
     ReplacementTest,
     alternative_annotator_test,
 )
-from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa
+from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa, gwet_ac1
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out
 from calibration.statistics.agreement.rater_correlations import Icc, icc
 from calibration.statistics.report_reasons import NoJudge, OnlySlots
@@ -36,13 +38,18 @@ Labels: TypeAlias = Mapping[Hashable, float]
 
 DRAWS = 1000
 EPSILONS = {"experts": EXPERTS, "skilled": SKILLED, "crowd": CROWD}
+COEFFICIENTS = ("loo", "nominal", "ordinal", "interval", "fleiss", "ac1", *ICCS)
 ORDERED_FROM = 3
 """Scales with at least this number of ordered levels are compared as numbers in the alternative annotator test."""
 
 
 @dataclass(frozen=True)
 class GroupAgreement:
-    """Agreement on a criterion in a group: `by` is "all", "category" or "cohort", `group` its key, "" for everybody."""
+    """Agreement on a criterion in a group: `by` is "all", "category" or "cohort", `group` its key, "" for everybody.
+
+    `both` has every coefficient's interval for these raters and for such raters, by the keys in COEFFICIENTS; the ends in
+    the other fields are the range over leaving one instruction out where these are too few for an interval.
+    """
 
     by: str
     group: str
@@ -55,7 +62,9 @@ class GroupAgreement:
     alpha_ordinal: Alpha | Missing
     alpha_interval: Alpha | Missing
     fleiss: Kappa | Missing
+    ac1: Kappa | Missing
     icc: Icc | Missing
+    both: Mapping[str, Estimate | Missing]
 
 
 @dataclass(frozen=True)
@@ -109,8 +118,10 @@ def _compute(study: Study, settings: Settings) -> tuple[str, AgreementDetail]:
         people = frame.of_criterion(key)
     except NothingToRead as error:
         return hashed, Missing.because(error)
+    slots = Rater.objects.filter(pk__in=np.unique(frame.rater).tolist(), kind=Rater.Kind.SLOT).exists()
+    each = Rows(seed, slots)
     rows = [
-        _agreement(by, group, criterion, selected.of_criterion(criterion), draws, seed)
+        _agreement(by, group, criterion, selected.of_criterion(criterion), each)
         for by, group, selected in _groups(frame)
         for criterion in ordered_keys(selected.select(selected.applicable))
     ]
@@ -140,10 +151,11 @@ def _groups(frame: ScoreFrame) -> list[tuple[str, str, ScoreFrame]]:
     return found
 
 
-def _agreement(by: str, group: str, criterion: str, frame: ScoreFrame, draws: int, seed: int) -> GroupAgreement:
+def _agreement(by: str, group: str, criterion: str, frame: ScoreFrame, rows: Rows) -> GroupAgreement:
     """Compute every coefficient with its ends, or why it has none; as a nominal label, both bad counts on its own."""
     labels = level_places(frame.label_values)
-    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": frame.instruction}
+    # One draw gives the range over leaving one instruction out where these are too few for an interval.
+    drawn: Drawn = {"draws": 1, "seed": rows.seed, "clusters": frame.instruction}
     alpha = partial(krippendorff_alpha, frame.task, **drawn)
     return GroupAgreement(
         by=by,
@@ -157,7 +169,13 @@ def _agreement(by: str, group: str, criterion: str, frame: ScoreFrame, draws: in
         alpha_ordinal=part(partial(alpha, frame.value, metric="ordinal")),
         alpha_interval=part(partial(alpha, frame.value, metric="interval")),
         fleiss=part(partial(fleiss_kappa, frame.task, labels, **drawn)),
+        ac1=part(partial(gwet_ac1, frame.task, labels, **drawn)),
         icc=part(partial(icc, frame.task, frame.rater, frame.value, **drawn)),
+        both={
+            "loo": stated(partial(rows.loo, frame)),
+            **{metric: stated(partial(rows.alpha, frame, metric)) for metric in METRICS},
+            **rows.coefficients(frame),
+        },
     )
 
 

@@ -11,15 +11,16 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.agreement.proportions import REACH, wilson_ends
+from calibration.statistics.agreement.proportions import REACH, effective_answers, wilson_ends
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 Statistic: TypeAlias = Callable[[FloatArray], tuple[FloatArray, BoolArray]]
 """Sums (n, k) -> values (n, q) and whether each line of sums defines them (n,)."""
 Scale: TypeAlias = Literal["plain", "share", "correlation"]
-NotStated: TypeAlias = Literal["few_instructions", "few_raters", "undefined_without_one"]
+NotStated: TypeAlias = Literal["few_instructions", "few_raters", "undefined_without_one", "named_raters"]
+"""Why there is no interval for such raters; "named_raters": the statistic is about raters who are named."""
 
 MOST_REPLICATES = 2_000
 GROUPS = 200
@@ -51,7 +52,8 @@ class CrossedVariance:
     """A statistic (q,) and its variances (q,) over instructions and over raters.
 
     `these` is the variance for these raters, `such` that for such raters with `freedom` degrees of freedom; `raters` is what
-    the raters alone add. nan stands where `not_stated` says why there is none.
+    the raters alone add; `n_tasks` counts what the statistic is a mean of. nan stands where `not_stated` says why there is
+    none.
     """
 
     value: FloatArray
@@ -62,6 +64,7 @@ class CrossedVariance:
     n_instructions: int
     n_raters: int
     not_stated: NotStated | None
+    n_tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,16 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
 
     Cameron, Gelbach and Miller (2011): V_I + V_R - V_C for instructions, raters, and cells (one rater's answers to one
     instruction). V_R - V_C is computed twice and the larger one taken: from the raters' answers as they are, and from what
-    each changes beyond the mean change by an answer to the same task, times (m - 1)/m for m answers per task. The first
-    misses raters of statistics that jump (leave-one-out agreement), the second severity where it enters squared (alpha).
+    each changes beyond the mean change by an answer to the same task. The first misses raters of statistics that jump
+    (leave-one-out agreement), the second severity where it enters squared (alpha).
     It is not below 0 and, with fewer than five raters, not below V_R - V_I. The degrees of freedom are Satterthwaite's,
-    V^2 / (V_I^2/(I-1) + D^2/(R-1)), between R-1 and I-1; D is V_R - V_C, or the centred V_R if that is larger. Above 2,000
-    clusters of a kind, 200 random groups of equal size are left out in their place. Raises NoStatistic where the statistic
-    is undefined on the data themselves.
+    V^2 / (V_I^2/(I-1) + D^2/(R-1)), not below the smaller of R-1 and I-1 and not above I-1 and 2(R-1), because the raters'
+    part is itself uncertain where it is found small; D is V_R - V_C, or the centred V_R if that is larger. Above 2,000
+    clusters of a kind, 200 random groups of equal size are left out in their place.
+
+    Where every task has one line (sums over answers that are not compared with each other), leaving out a rater makes no
+    other quantity: the variance is not below V_I and V_R, and D is V_R with fewer than five raters. Raises NoStatistic
+    where the statistic is undefined on the data themselves.
     """
     n_instructions, n_raters = int(sums.instruction.max()) + 1, int(sums.rater.max()) + 1
     taken = _taken(sums, np.random.default_rng(seed))
@@ -116,20 +123,67 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
     if these is None or v_r is None or v_c is None or centred_r is None or centred_c is None:
         left = nothing if these is None else these
         why = reason or "undefined_without_one"
-        return CrossedVariance(value, left, nothing, nothing, nothing, n_instructions, n_raters, why)
+        tasks = len(sums.instruction)
+        return CrossedVariance(value, left, nothing, nothing, nothing, n_instructions, n_raters, why, tasks)
     answers = len(sums.rater) / len(sums.instruction)
-    share = (answers - 1) / answers
-    centred_r *= share * n_raters / (n_raters - 1)
-    centred_c *= share * len(taken.cells) / (len(taken.cells) - 1)
     own = np.maximum(np.maximum(v_r - v_c, centred_r - centred_c), 0.0)
-    if n_raters < FEW_RATERS:
+    unsure = np.maximum(own, centred_r)
+    if answers == 1:
+        own = np.maximum(own, v_r - these)
+        unsure = np.maximum(own, v_r) if n_raters < FEW_RATERS else own
+    elif n_raters < FEW_RATERS:
         own = np.maximum(own, centred_r - these)
+        unsure = np.maximum(own, centred_r)
     such = these + own
-    below = these**2 / (n_instructions - 1) + np.maximum(own, centred_r) ** 2 / (n_raters - 1)
+    below = these**2 / (n_instructions - 1) + unsure**2 / (n_raters - 1)
     freedom = np.divide(such**2, below, out=np.full(such.shape, n_instructions - 1.0), where=below > 0)
     fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
+    most = min(most, max(2 * (n_raters - 1.0), fewest))
     freedom = np.minimum(np.maximum(freedom, fewest), most)
-    return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None)
+    return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None, len(sums.instruction))
+
+
+def pooled_variance(
+    top: FloatArray, bottom: FloatArray, raters: Labels, instructions: Labels, *, least_raters: int = 3, seed: int = 0
+) -> CrossedVariance:
+    """Variances of sum(top)/sum(bottom), one line an answer (n,), such as a share of all raters' answers.
+
+    Raises NoStatistic where the denominators are 0.
+    """
+    rater, _ = cluster_codes(raters)
+    instruction, _ = cluster_codes(instructions)
+    parts = np.column_stack([top, bottom]).astype(np.float64)
+    first = np.arange(len(parts) + 1)
+
+    def whole(start: int, end: int) -> FloatArray:
+        return parts[start:end]
+
+    def without(start: int, end: int) -> FloatArray:
+        return np.zeros((end - start, 2))
+
+    sums = TaskSums(instruction, rater, first, 2, whole, without)
+    return crossed_variance(sums, ratio_of_sums, least_raters=least_raters, seed=seed)
+
+
+def named_variance(by_instruction: FloatArray, statistic: Statistic) -> CrossedVariance:
+    """Variances of a statistic of named raters from sums (instructions, width): for these raters alone.
+
+    Raises NoStatistic where the statistic is undefined on the data themselves.
+    """
+    all_of_them = by_instruction.sum(axis=0)
+    values, defined = statistic(all_of_them[None])
+    if not defined[0]:
+        raise NoStatistic("The quantity is undefined on these ratings: nothing in them varies as it needs.")
+    nothing = np.full(values[0].shape, np.nan)
+    left = _jackknife(all_of_them - by_instruction, statistic) if len(by_instruction) > 1 else None
+    these = nothing if left is None else left
+    return CrossedVariance(values[0], these, nothing, nothing, nothing, len(by_instruction), 1, "named_raters")
+
+
+def ratio_of_sums(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """The first sum over the second: (n, 2) -> (n, 1)."""
+    defined = sums[:, 1] > 1e-9
+    return sums[:, :1] / np.where(defined, sums[:, 1], 1.0)[:, None], defined
 
 
 def such_raters(variance: CrossedVariance, scale: Scale) -> IntervalEnds:
@@ -163,23 +217,40 @@ def _ends(
         return IntervalEnds(nothing, nothing, reason)
     reach = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
     if scale == "share":
-        return _share_ends(value, variance, reach, found.n_instructions)
+        return _share_ends(found, variance, reach)
     half = reach * np.sqrt(variance)
     if scale == "plain":
         return IntervalEnds(value - half, value + half, None)
+    return _correlation_ends(value, half, reach, found.n_instructions)
+
+
+def _correlation_ends(value: FloatArray, half: FloatArray, reach: FloatArray, instructions: int) -> IntervalEnds:
+    """Ends on Fisher's scale, and no closer to 1 than that of one that is 1 on every instruction.
+
+    That one has the lower end 1 - 2b, where b is Wilson's upper end of a share of 0 in as many instructions: a correlation
+    of two labels that are equally frequent loses twice the share of answers that differ.
+    """
     inside = np.clip(value, -1 + 1e-12, 1 - 1e-12)
     on_scale, slope = np.arctanh(inside), 1 - inside**2
-    return IntervalEnds(np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope), None)
+    low, high = np.tanh(on_scale - half / slope), np.tanh(on_scale + half / slope)
+    bound = 1 - 2 * reach**2 / (instructions + reach**2)
+    low = np.where(value > 1 - 1e-9, bound, low)
+    high = np.where(value < -1 + 1e-9, -bound, high)
+    return IntervalEnds(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64), None)
 
 
-def _share_ends(value: FloatArray, variance: FloatArray, reach: FloatArray, instructions: int) -> IntervalEnds:
-    found = []
-    for share, uncertain, far in zip(value, variance, reach, strict=True):
-        spread = share * (1 - share)
-        effective = spread / uncertain if uncertain > 0 and spread > 0 else float(instructions)
-        found.append(wilson_ends(float(share), float(max(1.0, effective)) * (REACH / float(far)) ** 2))
-    ends = np.asarray(found, dtype=np.float64)
-    return IntervalEnds(ends[:, 0], ends[:, 1], None)
+def _share_ends(found: CrossedVariance, variance: FloatArray, reach: FloatArray) -> IntervalEnds:
+    tasks = float(max(found.n_tasks, found.n_instructions))
+    ends = [
+        wilson_ends(
+            float(share),
+            effective_answers(float(share), float(uncertain), float(found.n_instructions), tasks)
+            * (REACH / float(far)) ** 2,
+        )
+        for share, uncertain, far in zip(found.value, variance, reach, strict=True)
+    ]
+    both = np.asarray(ends, dtype=np.float64)
+    return IntervalEnds(both[:, 0], both[:, 1], None)
 
 
 def _jackknife(sums: FloatArray, statistic: Statistic) -> FloatArray | None:

@@ -11,10 +11,11 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from django.utils.translation import gettext
 
-from calibration.figures.drawing import decimals
+from calibration.figures.drawing import decimals, ends_apart
 from calibration.figures.spreads import Span
 
 MOST_ROWS = 200
+NOTHING = "–"
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Column:
 
     `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
     only if a row has a value in it; files always have it. A number below `floor` is shown as "< floor". In a `mixed`
-    column, whole numbers have no decimals.
+    column, whole numbers have no decimals. `end` is "low" or "high" in two adjacent columns with the ends of an interval.
     """
 
     label: str
@@ -32,11 +33,17 @@ class Column:
     optional: bool = False
     floor: float = 0.0
     mixed: bool = False
+    end: str = ""
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":
         """Return the columns of a value and the ends of its interval; `interval_cells` gives their cells."""
-        return cls(label, digits), cls(gettext("From"), digits), cls(gettext("To"), digits)
+        return cls(label, digits), *cls.ends(gettext("From"), gettext("To"), digits)
+
+    @classmethod
+    def ends(cls, low: str, high: str, digits: int) -> "tuple[Column, Column]":
+        """Return the columns of the two ends of an interval, which are never shown as equal."""
+        return cls(low, digits, end="low"), cls(high, digits, end="high")
 
     @classmethod
     def p(cls) -> "Column":
@@ -46,7 +53,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""
         if value is None or value == "":
-            return "–"
+            return NOTHING
         if self.digits is None or isinstance(value, str):
             return self.names.get(str(value), str(value))
         if 0 <= float(value) < self.floor:
@@ -126,13 +133,23 @@ class Table:
         places, last = self.shown_places, len(self.columns) - 1
         return [
             [
-                Cell(column.shown(row[place]), column.digits is not None, {last: mark, 0: link}.get(place, ""))
-                for place, column in zip(places, self.shown_columns, strict=True)
+                Cell(words, self.columns[place].digits is not None, {last: mark, 0: link}.get(place, ""))
+                for place, words in zip(places, self._words(row, places), strict=True)
             ]
             for row, link, mark in zip(
                 self.rows[:MOST_ROWS], self.links or repeat(""), self.mark_links or repeat(""), strict=False
             )
         ]
+
+    def _words(self, row: Sequence[Any], places: Sequence[int]) -> list[str]:
+        """Write a row's cells; the two ends of an interval get more decimals, or a dash, where they would look equal."""
+        said = [self.columns[place].shown(row[place]) for place in places]
+        for at, place in enumerate(places[1:], start=1):
+            column = self.columns[place]
+            values = row[place - 1], row[place]
+            if column.end == "high" and column.digits is not None and all(isinstance(one, float) for one in values):
+                said[at - 1], said[at] = ends_apart(*values, 10.0**-column.digits) or (NOTHING, NOTHING)
+        return said
 
     @property
     def left_out(self) -> int:

@@ -323,8 +323,7 @@ def _table(head: str, rows: list[tuple[str, Expected]]) -> Table:
         [
             Column(head),
             Column(gettext("Expected"), 2),
-            Column(gettext("From"), 2),
-            Column(gettext("To"), 2),
+            *Column.ends(gettext("From"), gettext("To"), 2),
             Column(gettext("Width"), 2),
         ],
         [[name, *_ends(one), None if one.interval_kind == "none" else one.width] for name, one in rows],

@@ -3,7 +3,8 @@
 Every line draws data sets whose rows come in clusters (instructions whose answers resemble each other), asks the
 product for its intervals, and counts how often they hold the value that an endless data set would give. "rows" is what
 the same intervals would cover if every row, or every task of an instruction, were taken as independent (on a tenth of
-the data sets). Null designs have nothing to find, and count how often a finding claims something all the same.
+the data sets), and "width" the median stated standard error over the true one. Null designs have nothing to find, and
+count how often a finding claims something all the same.
 The last line is JSON: lines, promised (intervals), kept (of them), min and max coverage, and the largest shares of
 false claims (by finding, and of any finding of a design), in percent.
 """
@@ -637,6 +638,7 @@ def measure_coverage(arguments) -> list[tuple[float, bool]]:
             continue
         start = time.perf_counter()
         found = covered(design, arguments.draws, arguments.resamples, SEED + place, True)
+        widths = design.widths.ratios() if design.widths else {}
         few = max(50, arguments.draws // 10)
         rows = covered(design, few, arguments.resamples, SEED + place, False) if design.rows_fail else {}
         seconds = time.perf_counter() - start
@@ -646,6 +648,7 @@ def measure_coverage(arguments) -> list[tuple[float, bool]]:
             measured.append((coverage, kept))
             promise = f"{100 * least:.0f} to {100 * most:.0f} %" if most < 1 else f"at least {100 * least:.0f} %"
             beside = f", rows {100 * rows[name]:.1f} %" if rows else ""
+            beside += f", width {widths[name]:.2f}" if name in widths else ""
             verdict = "kept" if kept else "NOT KEPT"
             print(f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}", flush=True)
         print(f"    {seconds:.0f} s", file=sys.stderr, flush=True)

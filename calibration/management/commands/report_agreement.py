@@ -12,15 +12,14 @@ from calibration.reports.agreement import (
     AgreementReport,
     AlphaValue,
     AmbiguousCriterion,
-    Interval,
     JudgeAgreement,
     NoAlpha,
-    SuchRaters,
     agreement_report,
 )
 from calibration.reports.codec import Missing, plain
+from calibration.reports.people.populations import Interval, SuchRaters
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.agreement.populations import LEAST_RATERS
+from calibration.web.agreement.populations import LEAST_RATERS, measure_names
 from calibration.web.messages.statistics import by_items
 
 
@@ -63,6 +62,15 @@ class Command(StudyCommand):
             self.stdout.write(f"alpha {metric:<8} {said}")
             if isinstance(alpha, AlphaValue) and alpha.such is not None:
                 self.stdout.write(f"  {_such(alpha.such)}")
+        named = dict(report.coefficients)
+        if report.matrix is not None:
+            named["pairs"] = report.matrix.mean
+        for name, found in named.items():
+            title = measure_names()[name]
+            if isinstance(found, Missing):
+                self.stdout.write(f"{title}: {found.reason}")
+            else:
+                self.stdout.write(f"{title} {found.value:.4f} ({_interval(found.these)})\n  {_such(found.such)}")
         for name, judge in report.judges.items():
             if isinstance(judge, JudgeAgreement):
                 said = f"{judge.loo:.4f} ({_interval(judge.interval)})"
@@ -84,6 +92,9 @@ def shown(report: AgreementReport) -> dict[str, Any]:
         "loo_interval",
         "loo_such",
         "chance",
+        "coefficients",
+        "by_criterion",
+        "by_category",
         "judges",
     )
     return {name: values[name] for name in names} | {
@@ -114,5 +125,7 @@ def _such(such: SuchRaters) -> str:
 def _interval(ends: Interval) -> str:
     if ends.kind == "none":
         return "no interval"
-    meaning = "95 %" if ends.kind == "bootstrap95" else "leaving one cluster out"
+    if ends.kind == "jackknife95":
+        return f"{ends.low:.4f} to {ends.high:.4f}, 95 % for these raters"
+    meaning = "leaving one cluster out" if ends.kind == "leave_one_out_range" else "95 %"
     return f"{ends.low:.4f} to {ends.high:.4f}, {meaning}"

@@ -4,13 +4,13 @@ Input is one line per rating; units and labels are integer codes from 0 up unles
 Intervals draw whole units, or whole clusters of units where `clusters` labels each rating with one.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import (
+    TableSums,
     check_codes,
     compact,
     count_table,
@@ -103,19 +103,7 @@ def krippendorff_alpha(
     )
 
 
-@dataclass(frozen=True)
-class AlphaSums:
-    """What units add to the sums from which alpha is computed, and alpha from those sums.
-
-    adds(table (m, levels)) -> (m, k) for units of two ratings or more; values(sums (n, k)) -> alpha, the observed and the
-    expected disagreement (n, 3), and whether they are defined (n,).
-    """
-
-    adds: Callable[[FloatArray], FloatArray]
-    values: CountedStatistic
-
-
-def alpha_sums(levels: FloatArray, metric: Metric) -> AlphaSums:
+def alpha_sums(levels: FloatArray, metric: Metric) -> TableSums:
     """Alpha over these levels (ascending) as a function of sums over units."""
     return _ordinal_alpha(len(levels)) if metric == "ordinal" else _fixed_alpha(_distances(levels, metric))
 
@@ -140,7 +128,7 @@ def _alpha_values(observed: FloatArray, expected: FloatArray, ratings: FloatArra
     return np.column_stack([1 - within / np.where(usable, overall, 1.0), within, overall]), usable
 
 
-def _fixed_alpha(distance: FloatArray) -> AlphaSums:
+def _fixed_alpha(distance: FloatArray) -> TableSums:
     """Alpha in a metric whose distances (levels, levels) do not depend on the sample."""
 
     def adds(table: FloatArray) -> FloatArray:
@@ -151,10 +139,10 @@ def _fixed_alpha(distance: FloatArray) -> AlphaSums:
         totals = sums[:, 1:]
         return _alpha_values(sums[:, 0], ((totals @ distance) * totals).sum(axis=1), totals.sum(axis=1))
 
-    return AlphaSums(adds, values)
+    return TableSums(adds, values)
 
 
-def _ordinal_alpha(levels: int) -> AlphaSums:
+def _ordinal_alpha(levels: int) -> TableSums:
     """Alpha in the ordinal metric over so many levels, whose distances are those between mid-ranks in each sample.
 
     The square of a unit's summed ranks r't is r'(tt')r, so that sums of tt' stand for the units.
@@ -172,7 +160,7 @@ def _ordinal_alpha(levels: int) -> AlphaSums:
         products = sums[:, 2 * levels :].reshape(-1, levels, levels)
         return _ordinal_values(totals, squares, ranks, np.einsum("bi,bij,bj->b", ranks, products, ranks))
 
-    return AlphaSums(adds, values)
+    return TableSums(adds, values)
 
 
 def _mid_ranks(totals: FloatArray) -> FloatArray:
@@ -189,7 +177,7 @@ def _ordinal_values(
     return _alpha_values(within, expected, ratings)
 
 
-def _drawn(sums: AlphaSums, table: FloatArray, codes: IntArray, k: int) -> CountedStatistic:
+def _drawn(sums: TableSums, table: FloatArray, codes: IntArray, k: int) -> CountedStatistic:
     by_cluster = sum_by(codes, k, sums.adds(table))
     return lambda drawn: sums.values(drawn @ by_cluster)
 

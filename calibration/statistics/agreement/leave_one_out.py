@@ -1,15 +1,16 @@
 """Leave-one-out agreement of raters with each other, and of a judge with them. PURE.
 
 Every function takes one line per rating; tasks (units, items) and labels are integer codes from 0 up unless said
-otherwise. Every interval draws whole tasks, or whole clusters of tasks where `clusters` labels each rating with one:
-"bootstrap95"; under 20 clusters only the "leave_one_out_range"; "none", with ends equal to the value, when `draws`
-is 0."""
+otherwise. Every interval is over whole tasks, or whole clusters of tasks where `clusters` labels each rating with one:
+"wilson95" (see share_ends_of_clusters); under 20 clusters only the "leave_one_out_range"; "none", with ends equal to the
+value, when `draws` is 0."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from calibration.statistics.agreement.proportions import share_ends_of_clusters
 from calibration.statistics.agreement.rating_tables import (
     check_codes,
     compact,
@@ -20,14 +21,15 @@ from calibration.statistics.agreement.rating_tables import (
 )
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.resampling import (
+    MIN_CLUSTERS,
     BoolArray,
     CountedStatistic,
     FloatArray,
     IntArray,
-    IntervalKind,
     Labels,
     cluster_intervals,
 )
+from calibration.statistics.shares import ShareInterval
 
 Unusable: TypeAlias = Literal["exclude", "wrong"]
 
@@ -38,7 +40,8 @@ class LeaveOneOut:
 
     `rate` is the unweighted mean over the `n_tasks` tasks with at least two raters, which hold `n_labels`
     ratings; `n_tasks_left_out` have one rater. `chance` is the rate that labels dealt to raters without regard to
-    the task, from all labels given, would reach against the same modes. `draws` usable draws over `clusters`.
+    the task, from all labels given, would reach against the same modes. The ends are over `clusters`; `draws` is 0,
+    because none is a bootstrap's.
     """
 
     rate: float
@@ -47,7 +50,7 @@ class LeaveOneOut:
     n_tasks_left_out: int
     low: float
     high: float
-    interval_kind: IntervalKind
+    interval_kind: ShareInterval
     chance: float
     clusters: int
     draws: int
@@ -70,10 +73,17 @@ class OuterLeaveOneOut:
     unusable: Unusable
     low: float
     high: float
-    interval_kind: IntervalKind
+    interval_kind: ShareInterval
     chance: float
     clusters: int
     draws: int
+
+
+@dataclass(frozen=True)
+class _Ends:
+    low: float
+    high: float
+    kind: ShareInterval
 
 
 def leave_one_out(
@@ -92,19 +102,19 @@ def leave_one_out(
     matches, shares = left_out_modes(table)
     codes, k = task_clusters(lines, len(counts), clusters, kept)
     rates = sum_by(codes, k, np.column_stack([matches, np.ones(len(table))]))
-    value, ends = cluster_intervals(_mean_statistic(rates), k, draws=draws, seed=seed)
+    value, ends = _mean_with_ends(rates, draws, seed)
     pooled = table.sum(axis=0) / table.sum()
     return LeaveOneOut(
-        rate=float(value[0]),
+        rate=value,
         n_tasks=len(table),
         n_labels=int(table.sum()),
         n_tasks_left_out=int((counts.sum(axis=1) == 1).sum()),
-        low=float(ends.low[0]),
-        high=float(ends.high[0]),
+        low=ends.low,
+        high=ends.high,
         interval_kind=ends.kind,
         chance=float((shares @ pooled).mean()),
         clusters=k,
-        draws=ends.draws,
+        draws=0,
     )
 
 
@@ -143,21 +153,21 @@ def outer_leave_one_out(
     matches = padded[np.arange(len(padded)), place]
     codes, k = task_clusters(lines, len(counts), clusters, kept)
     rates = sum_by(codes, k, np.column_stack([matches, np.ones(len(table))]))
-    value, ends = cluster_intervals(_mean_statistic(rates), k, draws=draws, seed=seed)
+    value, ends = _mean_with_ends(rates, draws, seed)
     dealt = np.bincount(place, minlength=padded.shape[1]) / len(place)
     return OuterLeaveOneOut(
-        rate=float(value[0]),
+        rate=value,
         n_tasks=len(table),
         n_labels=int(table.sum()),
         n_tasks_left_out=int((counts.sum(axis=1) == 1).sum()),
         n_unusable=int((~usable).sum()),
         unusable=unusable,
-        low=float(ends.low[0]),
-        high=float(ends.high[0]),
+        low=ends.low,
+        high=ends.high,
         interval_kind=ends.kind,
         chance=float((padded @ dealt).mean()),
         clusters=k,
-        draws=ends.draws,
+        draws=0,
     )
 
 
@@ -192,6 +202,16 @@ def left_out_modes(counts: IntArray) -> tuple[FloatArray, FloatArray]:
         shares[given] += part
         matches[given] += part[:, label]
     return matches, shares
+
+
+def _mean_with_ends(sums: FloatArray, draws: int, seed: int) -> tuple[float, _Ends]:
+    """The mean over tasks from per-cluster sums (clusters, 2), with its ends."""
+    k = len(sums)
+    if draws and k >= MIN_CLUSTERS:
+        low, high = share_ends_of_clusters(sums[:, 0], sums[:, 1])
+        return float(sums[:, 0].sum() / sums[:, 1].sum()), _Ends(low, high, "wilson95")
+    value, ends = cluster_intervals(_mean_statistic(sums), k, draws=draws, seed=seed)
+    return float(value[0]), _Ends(float(ends.low[0]), float(ends.high[0]), ends.kind)
 
 
 def _mean_statistic(sums: FloatArray) -> CountedStatistic:

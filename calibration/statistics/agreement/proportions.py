@@ -12,6 +12,8 @@ from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArra
 
 ProportionInterval: TypeAlias = Literal["wilson95", "leave_one_out_range", "none"]
 
+FEW_EVENTS = 5.0
+
 REACH = 1.959963984540054
 """The 97.5th percentile of the standard normal distribution."""
 
@@ -93,6 +95,35 @@ def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[floa
         raise TooFewRatings(len(entries), MIN_CLUSTERS, "clusters")
     found = _clustered(hits, entries)
     return found.low, found.high
+
+
+def share_ends_of_clusters(sums: FloatArray, entries: FloatArray) -> tuple[float, float]:
+    """Ends of a mean of numbers between 0 and 1, given their sums and their number in each of 20 clusters or more (k,).
+
+    Wilson's interval of as many independent answers as would be as uncertain; of k where nothing varies.
+    """
+    from scipy.special import stdtrit
+
+    k, n = len(entries), float(entries.sum())
+    if k < MIN_CLUSTERS:
+        raise TooFewRatings(k, MIN_CLUSTERS, "clusters")
+    value = min(1.0, max(0.0, float(sums.sum()) / n))
+    variance = k / (k - 1) * float(((sums - value * entries) ** 2).sum()) / n**2
+    effective = effective_answers(value, variance, float(k), n)
+    return wilson_ends(value, effective * (REACH / float(stdtrit(k - 1, 0.975))) ** 2)
+
+
+def effective_answers(share: float, variance: float, clusters: float, entries: float) -> float:
+    """How many independent answers would be as uncertain as a share with this variance over clusters.
+
+    As many as there are clusters where nothing varies. Where fewer than FEW_EVENTS entries tell the share from 0 or 1, its
+    variance is too uncertain to count for more answers than there are entries.
+    """
+    spread = share * (1 - share)
+    if variance <= 1e-15 or spread <= 1e-15:
+        return max(1.0, clusters)
+    found = spread / variance
+    return max(1.0, min(found, entries) if entries * spread < FEW_EVENTS else found)
 
 
 def _clustered(hits: FloatArray, entries: FloatArray) -> Proportion:

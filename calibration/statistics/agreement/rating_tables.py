@@ -1,15 +1,30 @@
 """Ratings as tables: how often each label was given to each task, and which cluster each task lies in. PURE."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibration.statistics.errors import NoStatistic, TooFewRatings
-from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.resampling import CountedStatistic, FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistics.ties import settle_ties
 
 DENSE_SLACK = 4096
+WIDE = 64
+"""Columns from which a product with a sparse matrix sums faster than one count for each column."""
+
+
+@dataclass(frozen=True)
+class TableSums:
+    """A coefficient of agreement as a function of sums over units.
+
+    adds(table (m, levels)) -> (m, k) what units add; values(sums (n, k)) -> the coefficient, the observed and the expected
+    (dis)agreement (n, 3), and whether they are defined (n,).
+    """
+
+    adds: Callable[[FloatArray], FloatArray]
+    values: CountedStatistic
 
 
 def check_codes(what: str, codes: NDArray[np.integer] | Sequence[int]) -> IntArray:
@@ -87,6 +102,11 @@ def sum_by(codes: IntArray, groups: int, values: FloatArray) -> FloatArray:
     """Sums of `values` (n,) or (n, q) over the lines of each code: (groups,) or (groups, q)."""
     if values.ndim == 1:
         return np.bincount(codes, weights=values, minlength=groups).astype(np.float64, copy=False)
+    if values.shape[1] > WIDE:
+        from scipy.sparse import csr_array
+
+        members = csr_array((np.ones(codes.size), (codes, np.arange(codes.size))), shape=(groups, codes.size))
+        return np.asarray(members @ values, dtype=np.float64)
     return np.column_stack([np.bincount(codes, weights=column, minlength=groups) for column in values.T])
 
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from calibration.statistics.agreement.alpha import Metric, alpha_sums
+from calibration.statistics.agreement.kappas import Chance, kappa_sums
 from calibration.statistics.agreement.leave_one_out import left_out_modes
-from calibration.statistics.agreement.rating_tables import count_table, level_codes, with_two_raters
-from calibration.statistics.populations import CrossedVariance, TaskSums, crossed_variance
+from calibration.statistics.agreement.rating_tables import TableSums, count_table, level_codes, with_two_raters
+from calibration.statistics.populations import CrossedVariance, Statistic, TaskSums, crossed_variance
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
 LEAST_RATERS = 3
@@ -39,26 +40,48 @@ def alpha_variance(
 ) -> CrossedVariance:
     """Variances of Krippendorff's alpha (see krippendorff_alpha). Raises TooFewRatings, NoStatistic."""
     columns, levels = level_codes(np.asarray(values, dtype=np.float64))
-    sums = alpha_sums(levels, metric)
+    found = _table_sums(tasks, columns, raters, instructions, _counted(alpha_sums(levels, metric)))
+    return crossed_variance(found, _first(alpha_sums(levels, metric)), least_raters=LEAST_RATERS, seed=seed)
 
-    def adds(counts: IntArray) -> FloatArray:
-        return sums.adds(counts.astype(np.float64))
+
+def kappa_variance(
+    tasks: IntArray, labels: IntArray, raters: IntArray, instructions: IntArray, *, chance: Chance, seed: int = 0
+) -> CrossedVariance:
+    """Variances of fleiss_kappa or gwet_ac1, which also count the labels of tasks with one rater. Raises as they do."""
+    columns = _numbered(labels)
+    sums = kappa_sums(int(columns.max()) + 1, chance)
+    with_two_raters(count_table(_numbered(tasks), columns))
+    found = _table_sums(tasks, columns, raters, instructions, _counted(sums), least=1)
+    return crossed_variance(found, _first(sums), least_raters=LEAST_RATERS, seed=seed)
+
+
+def _counted(sums: TableSums) -> Callable[[IntArray], FloatArray]:
+    return lambda counts: sums.adds(counts.astype(np.float64))
+
+
+def _first(sums: TableSums) -> Statistic:
+    """The coefficient alone, without the parts it is made of."""
 
     def statistic(given: FloatArray) -> tuple[FloatArray, BoolArray]:
         found, defined = sums.values(given)
         return found[:, :1], defined
 
-    found = _table_sums(tasks, columns, raters, instructions, adds)
-    return crossed_variance(found, statistic, least_raters=LEAST_RATERS, seed=seed)
+    return statistic
 
 
 def _table_sums(
-    tasks: IntArray, columns: IntArray, raters: IntArray, instructions: IntArray, adds: Callable[[IntArray], FloatArray]
+    tasks: IntArray,
+    columns: IntArray,
+    raters: IntArray,
+    instructions: IntArray,
+    adds: Callable[[IntArray], FloatArray],
+    *,
+    least: int = 2,
 ) -> TaskSums:
-    """Sums of a statistic of count tables, over the tasks with two raters or more."""
+    """Sums of a statistic of count tables, over the tasks with at least so many raters."""
     lines = _numbered(tasks)
     counts = count_table(lines, columns)
-    kept = with_two_raters(counts)
+    kept = with_two_raters(counts) if least == 2 else np.flatnonzero(counts.sum(axis=1) >= least)
     place = np.full(len(counts), -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     order = np.argsort(place[lines], kind="stable")
@@ -74,7 +97,7 @@ def _table_sums(
     def without(start: int, end: int) -> FloatArray:
         left = table[task[start:end]]
         left[np.arange(end - start), column[start:end]] -= 1
-        enough = left.sum(axis=1) >= 2
+        enough = left.sum(axis=1) >= least
         found = np.zeros((end - start, width))
         if enough.any():
             found[enough] = adds(left[enough])

@@ -9,6 +9,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.reports.agreement_detail import (
     AGREEMENT_DETAIL,
+    COEFFICIENTS,
     AgreementByGroup,
     AgreementDetail,
     GroupAgreement,
@@ -17,6 +18,7 @@ from calibration.reports.agreement_detail import (
     detail_settings,
 )
 from calibration.reports.codec import Missing
+from calibration.web.agreement.populations import both_columns, estimate_cells, measure_names, said_for_both, widest
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
 from calibration.web.failed_judges import judge_label, marked
 from calibration.web.messages.intervals import ends_meaning, ends_words
@@ -49,7 +51,9 @@ def detail_page(study: Study, report: AgreementDetail) -> ResultPage:
                 "lower price makes up for: 0.2 against experts, 0.15 against skilled raters, 0.1 against a crowd."
             ),
             gettext(
-                "Intervals resample whole instructions. Nominal alpha only distinguishes equal from different labels, "
+                "Intervals for raters like these take instructions and raters as drawn again, those for exactly these "
+                "raters only the instructions; with fewer than 20 instructions, these are the values when each one is left "
+                "out. Nominal alpha only distinguishes equal from different labels, "
                 "ordinal alpha compares ranks, and interval alpha compares squared distances. ICC requires that every "
                 "rater has rated every task."
             ),
@@ -79,12 +83,15 @@ DETAIL_PAGE = PageKind(
 
 def _opening(report: AgreementByGroup) -> str:
     if isinstance(report.judges, Missing):
-        agreement = report.rows[0].leave_one_out
+        agreement, both = report.rows[0].leave_one_out, report.rows[0].both["loo"]
         if isinstance(agreement, Missing):
             return reason_of(agreement)
+        if isinstance(both, Missing):
+            return reason_of(both)
+        ranged = ends_words(agreement.rate, agreement.low, agreement.high, agreement.interval_kind)
         return gettext(
             "People agree with each other %(rate)s of the time; no judge can be tested against them here."
-        ) % {"rate": ends_words(agreement.rate, agreement.low, agreement.high, agreement.interval_kind)}
+        ) % {"rate": ranged if both.these.kind == "none" else said_for_both(both)}
     known, first = _skilled(report.judges), report.judges[0].tests["skilled"]
     if isinstance(first, Missing) and not known:
         return reason_of(first)
@@ -241,19 +248,13 @@ def _group_block(
     key: str, title: str, rows: Sequence[GroupAgreement], keys: Sequence[str], names: Mapping[str, str], clusters: str
 ) -> Block:
     """Build the block of a grouping; `keys` name its rows in files, `names` on the page."""
+    measures = {"loo": gettext("Leave-one-out"), **measure_names()}
     columns = [
         Column(gettext("Group"), names=names),
         Column(gettext("Tasks"), 0),
         Column(gettext("Labels"), 0),
         Column(gettext("Raters"), 0),
-        *Column.interval(gettext("Leave-one-out"), 3),
-        *Column.interval(gettext("Alpha, nominal"), 3),
-        *Column.interval(gettext("Alpha, ordinal"), 3),
-        *Column.interval(gettext("Alpha, interval"), 3),
-        *Column.interval(gettext("Fleiss' kappa"), 3),
-        Column("ICC(1)", 3),
-        Column("ICC(2,1)", 3),
-        Column("ICC(2,k)", 3),
+        *(column for key in COEFFICIENTS for column in both_columns(measures[key])),
     ]
     cells = [
         [name, row.n_tasks, row.n_labels, row.n_raters, *_cells(row)] for name, row in zip(keys, rows, strict=True)
@@ -264,12 +265,17 @@ def _group_block(
     first = rows[0].leave_one_out
     if isinstance(first, Missing) and not known:
         return Block(key, title, reason=reason_of(first), table=table, folded=True)
+    drawn = [(names[name], row.both["loo"]) for name, row in zip(keys, rows, strict=True)]
     figure = interval_bars(
-        [Bar(name, *interval_cells(agreement.rate, agreement)) for name, agreement in known],
+        [Bar(name, one.value, *widest(one.these, one.such)) for name, one in drawn if not isinstance(one, Missing)],
         title=title,
         x_title=gettext("Leave-one-out agreement"),
     )
-    caption = ends_meaning(known[0][1].interval_kind, known[0][1].clusters, clusters)
+    wide = all(one.such.low is not None for _, one in drawn if not isinstance(one, Missing))
+    stands = gettext("Lines are 95 %% intervals for raters like these.") % {}
+    shown = next(one.these for _, one in drawn if not isinstance(one, Missing))
+    kind = known[0][1].interval_kind if shown.kind == "none" else shown.kind
+    caption = stands if wide else ends_meaning(kind, known[0][1].clusters, clusters)
     return Block(key, title, figure=figure, caption=caption, table=table, folded=True)
 
 
@@ -289,9 +295,19 @@ def _row_name(row: GroupAgreement, questions: Mapping[str, str], groups: Mapping
 
 
 def _cells(row: GroupAgreement) -> list[float | None]:
-    cells: list[float | None] = [None] * 3
-    if not isinstance(row.leave_one_out, Missing):
-        cells = [*interval_cells(row.leave_one_out.rate, row.leave_one_out)]
-    for coefficient in (row.alpha_nominal, row.alpha_ordinal, row.alpha_interval, row.fleiss):
-        cells += [None] * 3 if isinstance(coefficient, Missing) else interval_cells(coefficient.value, coefficient)
-    return cells + ([None] * 3 if isinstance(row.icc, Missing) else [row.icc.icc1, row.icc.icc21, row.icc.icc2k])
+    """Both intervals of every coefficient; with too few instructions, the range over leaving one out for these raters."""
+    ranges = {
+        "nominal": row.alpha_nominal,
+        "ordinal": row.alpha_ordinal,
+        "interval": row.alpha_interval,
+        "fleiss": row.fleiss,
+        "ac1": row.ac1,
+    }
+    cells: list[float | None] = []
+    for key in COEFFICIENTS:
+        found = estimate_cells(row.both[key])
+        known = row.leave_one_out if key == "loo" else ranges.get(key)
+        if found[3] is None and known is not None and not isinstance(known, Missing):
+            found[3:] = interval_cells(None, known)[1:]
+        cells += found
+    return cells

@@ -8,7 +8,7 @@ from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, heat_map, interval_bars
-from calibration.figures.drawing import number
+from calibration.figures.drawing import ends_apart, number
 from calibration.reports.agreement import (
     AGREEMENT,
     METRICS,
@@ -17,23 +17,25 @@ from calibration.reports.agreement import (
     AmbiguousCriterion,
     CategoryAgreement,
     CohortAgreement,
-    Interval,
     JudgeAgreement,
     NoAlpha,
     agreement_settings,
 )
 from calibration.reports.codec import Missing
-from calibration.web.agreement.populations import populations_block, why_not_stated
-from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
-from calibration.web.messages.intervals import ends_words
-from calibration.web.messages.statistics import (
-    by_items,
-    cluster_words,
-    criterion_words,
-    decimals_step,
-    interval_meaning,
-    reason_words,
+from calibration.reports.people.populations import Estimate, Interval
+from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.web.agreement.populations import (
+    both_cells,
+    both_columns,
+    estimate_cells,
+    populations_block,
+    said_for_both,
+    why_not_stated,
+    widest,
 )
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.web.messages.intervals import ends_meaning, ends_words, range_words
+from calibration.web.messages.statistics import by_items, cluster_words, criterion_words, decimals_step, reason_words
 from calibration.web.paper_tables import printed_matrix
 from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
@@ -106,14 +108,15 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     alpha = _headline_alpha(report)
     if alpha is not None and alpha.such is not None and alpha.such.low is not None:
         step = decimals_step(alpha.such.low, alpha.such.high or 0.0)
+        ends = ends_apart(alpha.such.low, alpha.such.high or 0.0, step) or ("", "")
         return gettext(
             "Raters like these agree with an alpha of %(alpha)s (95 %% interval %(low)s to %(high)s), where 1 is full "
             "agreement and 0 is agreement by chance. For exactly these raters, the interval is %(these)s."
         ) % {
             "alpha": number(alpha.value, step),
-            "low": number(alpha.such.low, step),
-            "high": number(alpha.such.high or 0.0, step),
-            "these": _range(alpha, step),
+            "low": ends[0],
+            "high": ends[1],
+            "these": range_words(alpha.low or 0.0, alpha.high or 0.0, step),
         }
     unstated = why_not_stated(alpha.such if alpha is not None and alpha.such else report.loo_such, items=items)
     if alpha is not None:
@@ -132,30 +135,20 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     return f"{_loo_opening(report, items=items)} {unstated}".strip()
 
 
-def _range(ends: Interval, step: float) -> str:
-    return gettext("%(low)s to %(high)s") % {
-        "low": number(ends.low or 0.0, step),
-        "high": number(ends.high or 0.0, step),
-    }
-
-
 def _loo_opening(report: AgreementReport, *, items: bool) -> str:
     ends, such = report.loo_interval, report.loo_such
     low, high = (report.loo if end is None else end for end in (ends.low, ends.high))
     step = decimals_step(low, high)
-    values = {
-        "rate": number(report.loo, step),
-        "low": number(low, step),
-        "high": number(high, step),
-        "chance": number(report.chance, step),
-    }
-    if such.low is not None:
-        wide = {"such_low": number(such.low, step), "such_high": number(such.high or 0.0, step)}
+    near = ends_apart(low, high, step) if ends.kind != "none" else None
+    values = {"rate": number(report.loo, step), "chance": number(report.chance, step)}
+    values |= {"low": near[0], "high": near[1]} if near else {}
+    wide = None if such.low is None else ends_apart(such.low, such.high or 0.0, step)
+    if wide and near:
         return gettext(
             "A rater like these agrees with most other raters %(rate)s of the time (95 %% interval %(such_low)s to "
             "%(such_high)s; for exactly these raters, %(low)s to %(high)s); agreement by chance would be %(chance)s."
-        ) % (values | wide)
-    if ends.kind == "bootstrap95":
+        ) % (values | {"such_low": wide[0], "such_high": wide[1]})
+    if near and ends.kind != "leave_one_out_range":
         return (
             gettext(
                 "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s); agreement by "
@@ -163,7 +156,7 @@ def _loo_opening(report: AgreementReport, *, items: bool) -> str:
             )
             % values
         )
-    if ends.kind == "leave_one_out_range":
+    if near:
         ranged = gettext(
             "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s when one instruction is "
             "left out); agreement by chance would be %(chance)s."
@@ -224,8 +217,8 @@ def _about(report: AgreementReport, name: str) -> str:
     return " ".join(said)
 
 
-def _cells(estimate: AlphaValue | NoAlpha) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if isinstance(estimate, NoAlpha) else (estimate.value, *_ends(estimate))
+def _cells(estimate: AlphaValue | NoAlpha) -> list[float | None]:
+    return [None] * 5 if isinstance(estimate, NoAlpha) else both_cells(estimate.value, estimate, estimate.such)
 
 
 def _ends(interval: Interval) -> tuple[float | None, float | None]:
@@ -245,12 +238,14 @@ def _alpha_block(report: AgreementReport) -> Block:
     columns = [
         Column(gettext("Scale")),
         Column(gettext("What counts as disagreement")),
-        *Column.interval(gettext("Alpha"), 3),
+        *both_columns(gettext("Alpha")),
     ]
     rows = []
     for metric in METRICS:
         alpha = report.alpha[metric]
-        cells = (reason_words(alpha.why), None, None) if isinstance(alpha, NoAlpha) else _cells(alpha)
+        cells: list[object] = [*_cells(alpha)]
+        if isinstance(alpha, NoAlpha):
+            cells[0] = reason_words(alpha.why)
         rows.append([_metric(metric), meanings[metric], *cells])
     return Block("alpha", gettext("Krippendorff's alpha"), table=Table(columns, rows))
 
@@ -299,7 +294,8 @@ def _criteria_block(report: AgreementReport, name: Names, clusters: str) -> Bloc
         return None
     known = [(row, row.alpha) for row in report.by_criterion if isinstance(row.alpha, AlphaValue)]
     bars = [
-        Bar(name(row.criterion), alpha.value, alpha.low, alpha.high, note=_metric(row.metric)) for row, alpha in known
+        Bar(name(row.criterion), alpha.value, *widest(alpha, alpha.such), note=_metric(row.metric))
+        for row, alpha in known
     ]
     figure = ""
     if bars:
@@ -308,19 +304,28 @@ def _criteria_block(report: AgreementReport, name: Names, clusters: str) -> Bloc
     columns = [
         Column(gettext("Criterion")),
         Column(gettext("Scale")),
-        *Column.interval(gettext("Alpha"), 3),
-        Column(gettext("Leave-one-out"), 3),
+        *both_columns(gettext("Alpha")),
+        *both_columns(gettext("Leave-one-out")),
     ]
-    rows = [[name(row.criterion), _metric(row.metric), *_cells(row.alpha), row.loo] for row in report.by_criterion]
+    rows = [
+        [name(row.criterion), _metric(row.metric), *_cells(row.alpha), *estimate_cells(row.loo_ends)]
+        for row in report.by_criterion
+    ]
     return Block(
         "criteria",
         gettext("By criterion"),
         figure=figure,
-        caption=interval_meaning(known[0][1].kind, known[0][1].clusters, clusters) if known else "",
+        caption=_lines_are(known[0][1], clusters) if known else "",
         table=Table(
             columns, rows, links=[f"?{urlencode({'criterion': row.criterion})}" for row in report.by_criterion]
         ),
     )
+
+
+def _lines_are(alpha: AlphaValue, clusters: str) -> str:
+    if alpha.such is not None and alpha.such.low is not None:
+        return gettext("Lines are 95 %% intervals for raters like these.") % {}
+    return ends_meaning(alpha.kind, alpha.clusters, clusters)
 
 
 def _categories_block(report: AgreementReport) -> Block | None:
@@ -342,11 +347,11 @@ def _cohorts_block(report: AgreementReport) -> Block | None:
 
 
 def _group_columns() -> list[Column]:
-    return [Column(gettext("Labels"), 0), Column(gettext("Leave-one-out"), 3), Column(gettext("Alpha"), 3)]
+    return [Column(gettext("Labels"), 0), *both_columns(gettext("Leave-one-out")), *both_columns(gettext("Alpha"))]
 
 
-def _group_cells(row: CategoryAgreement | CohortAgreement) -> tuple[int, float | None, float | None]:
-    return row.n_labels, row.loo, row.alpha
+def _group_cells(row: CategoryAgreement | CohortAgreement) -> list[float | None]:
+    return [row.n_labels, *estimate_cells(row.loo_ends), *_cells(row.alpha_ends)]
 
 
 def _matrix_block(report: AgreementReport) -> Block | None:
@@ -368,18 +373,49 @@ def _matrix_block(report: AgreementReport) -> Block | None:
     columns = [
         Column(gettext("Rater")),
         Column(gettext("Rater")),
-        Column("Pearson", 3),
+        *Column.interval("Pearson", 3),
         Column("Spearman", 3),
+        *Column.interval(gettext("Cohen's kappa"), 3),
         Column(gettext("Tasks"), 0),
     ]
+    place = {rater: number for number, rater in enumerate(names)}
     rows = [
-        [names[i], names[j], matrix.pearson[i][j], matrix.spearman[i][j], matrix.n[i][j]]
-        for i in range(len(names))
-        for j in range(i + 1, len(names))
+        [
+            pair.first,
+            pair.second,
+            pair.pearson,
+            pair.pearson_low,
+            pair.pearson_high,
+            matrix.spearman[place[pair.first]][place[pair.second]],
+            pair.kappa,
+            pair.kappa_low,
+            pair.kappa_high,
+            pair.n,
+        ]
+        for pair in matrix.pairs
     ]
     figure = heat_map(names, matrix.pearson, title=gettext("Correlation between raters (Pearson)"))
     title = gettext("Pairs of raters")
-    return Block("matrix", title, figure=figure, caption=caption, table=Table(columns, rows), folded=True)
+    named = gettext(
+        "Each pair is of two named raters, so that its intervals are for exactly these two; they need at least %(n)s "
+        "instructions that both rated. Kappa is weighted by squared distance on an ordered scale. The intervals are not "
+        "corrected for the number of pairs: the highest and the lowest pair say little about these raters."
+    ) % {"n": MIN_CLUSTERS}
+    said = ""
+    if isinstance(matrix.mean, Estimate):
+        said = gettext("On average, the scores of two raters correlate with %(correlation)s.") % {
+            "correlation": said_for_both(matrix.mean)
+        }
+    return Block(
+        "matrix",
+        title,
+        answer=said,
+        figure=figure,
+        caption=caption,
+        table=Table(columns, rows),
+        notes=[named],
+        folded=True,
+    )
 
 
 def _printed_block(study: Study, report: AgreementReport) -> Block | None:
@@ -407,6 +443,10 @@ def _method(study: Study, report: AgreementReport) -> list[str]:
         gettext(
             "Krippendorff's alpha is 1 minus observed over expected disagreement: 1 is full agreement, 0 is chance, "
             "below 0 is less than chance. Source: Krippendorff, Computing Krippendorff's alpha-reliability (2011)."
+        ),
+        gettext(
+            "Gwet's AC1 takes the agreement by chance from how evenly the labels are used, so that it stays high where "
+            "raters agree on one frequent label and kappas do not. Source: Gwet (2008)."
         ),
         (by_item if by_items(study) else by_instruction) % {"n": report.n_instructions},
         gettext(

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotation.models import Study
-from calibration.figures.drawing import number
+from calibration.figures.drawing import ends_apart, number
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.templatetags.studies import by_items as by_items
 from core.messages.counts import counted
@@ -23,13 +23,10 @@ def decimals_step(low: float, high: float) -> float:
 def with_interval(value: float, low: float, high: float, kind: str) -> str:
     """Write '0.57 (0.55 to 0.59)', or the value alone if no interval is stated."""
     step = decimals_step(low, high)
-    if kind == "none":
+    ends = None if kind == "none" else ends_apart(low, high, step)
+    if ends is None:
         return number(value, 0.01)
-    return gettext("%(value)s (%(low)s to %(high)s)") % {
-        "value": number(value, step),
-        "low": number(low, step),
-        "high": number(high, step),
-    }
+    return gettext("%(value)s (%(low)s to %(high)s)") % {"value": number(value, step), "low": ends[0], "high": ends[1]}
 
 
 def interval_meaning(kind: str, clusters: int, of: str) -> str:

@@ -208,8 +208,7 @@ def pair_panel(pair: ModelPair) -> PairPanel:
     columns = [
         Column(gettext("Category")),
         Column(gettext("Difference"), 2),
-        Column(gettext("From"), 1),
-        Column(gettext("To"), 1),
+        *Column.ends(gettext("From"), gettext("To"), 1),
         Column(gettext("Instructions"), 0),
         Column(gettext("%(model)s better") % {"model": pair.first}, 0),
         Column(gettext("Equal"), 0),

@@ -190,7 +190,7 @@ def scores_table(board: Leaderboard) -> Table:
     """Return everything in the scores' table, with all digits, each category's interval and a judge's mark."""
     rows, names, messages = _rows(board), column_names(board), metric_messages(board.metric.name)
     columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(messages.overall, 2)]
-    columns += [Column(gettext("From"), 1), Column(gettext("To"), 1)]
+    columns += [*Column.ends(gettext("From"), gettext("To"), 1)]
     for key in board.categories.values():
         columns += [
             Column(names[key], 2),

@@ -23,7 +23,7 @@ def error_blocks(rows: Sequence[ModelErrors] | str) -> list[Block]:
     names = _names()
     columns = [Column(gettext("Model")), Column(gettext("Responses read"), 0)]
     for mode in MODES:
-        columns += [Column(names[mode], 3), Column(gettext("From"), 3), Column(gettext("To"), 3)]
+        columns += [Column(names[mode], 3), *Column.ends(gettext("From"), gettext("To"), 3)]
     columns.append(Column(gettext("Mean distance from the requested words"), 1, optional=True))
     table = Table(columns, [_shares(row) for row in rows])
     notes = [

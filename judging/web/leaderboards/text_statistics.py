@@ -211,7 +211,7 @@ def _bar(model: str, mean: Mean) -> Bar:
 
 
 def _columns(name: str, digits: int) -> list[Column]:
-    return [Column(name, digits), Column(gettext("From"), digits), Column(gettext("To"), digits), Column("n", 0)]
+    return [Column(name, digits), *Column.ends(gettext("From"), gettext("To"), digits), Column("n", 0)]
 
 
 def _cells(mean: Mean | None) -> list[Any]:

@@ -24,6 +24,28 @@ class Design:
     draw: Callable[[np.random.Generator, int, bool], Held]
     rows_fail: bool = True
     """Whether the same intervals are also measured with every row taken as independent."""
+    widths: "Widths | None" = None
+    """What draw notes of the intervals' widths."""
+
+
+class Widths:
+    """Estimates and their stated standard errors over the data sets drawn, by quantity."""
+
+    def __init__(self) -> None:
+        self.noted: dict[str, list[tuple[float, float]]] = {}
+
+    def note(self, name: str, value: float, error: float) -> None:
+        self.noted.setdefault(name, []).append((value, error))
+
+    def ratios(self) -> dict[str, float]:
+        """The median stated standard error over the true one: that of the widths at the same t quantile."""
+        found = {}
+        for name, noted in self.noted.items():
+            values, errors = np.array(noted).T
+            spread = float(values.std())
+            if spread > 0:
+                found[name] = float(np.median(errors)) / spread
+        return found
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from calibration.fits.store import run_fit
 from calibration.reports.agreement_detail import AGREEMENT_DETAIL, detail_settings
 from calibration.reports.registry import report_of
 from generation.models import Category, Instruction
-from tests.calibration.answered_studies import answered_study
+from tests.calibration.answered_studies import answer_study, answered_study
 from tests.calibration.result_page_checks import (
     answer_of,
     check_access,
@@ -109,14 +109,14 @@ def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
 
 
 def test_items_are_not_called_instructions_where_each_is_its_own_cluster():
-    study = answered_study(instructions=24)
+    study = answer_study(make_checklist_study(instructions=24, models=2, items=4), raters=2)
     for clusters, noun in (("items", "24 items"), ("instructions", "24 instructions")):
         study.policies = {"clusters": clusters}
         study.save()
         client = signed_in("lead", study.workspace)
         for name in ("calibration:agreement", "calibration:agreement_detail"):
             page = text_of(markup(client.get(reverse(name, args=[study]))))
-            assert f"bootstrap intervals over {noun}" in page, name
+            assert f"leaving out each of the {noun} in turn" in page, name
         page = text_of(markup(client.get(reverse("calibration:agreement", args=[study]))))
         assert ("Intervals resample whole items (24)" in page) is (clusters == "items")
         assert ("24 instructions" in page) is (clusters == "instructions")
