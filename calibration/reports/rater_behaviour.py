@@ -69,8 +69,9 @@ class RaterSides(Proportion):
     """The share of a rater's decided comparisons that the side shown first won; `p` against a share of one half."""
 
     rater: str
-    p: float
+    p: float | None
     ties: int
+    preferred: bool
 
 
 @dataclass(frozen=True)
@@ -191,10 +192,12 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
     if not found:
         raise AllTied("Every comparison was called a tie.")
     rows = [
-        RaterSides(**vars(sides.first), rater=names[int(str(pk))], p=sides.p, ties=sides.ties)
+        RaterSides(
+            **vars(sides.first), rater=names[int(str(pk))], p=sides.p, ties=sides.ties, preferred=sides.preferred
+        )
         for pk, sides in found.items()
     ]
-    return SidesOfAll(sorted(rows, key=lambda row: (row.p, row.rater)))
+    return SidesOfAll(sorted(rows, key=lambda row: (1.0 if row.p is None else row.p, row.rater)))
 
 
 def _controls(study: Study) -> ChecksOfAll:

@@ -1,20 +1,23 @@
 """Model-based statistics of raters: severity and drift, sources of variance, consensus labels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.models import Assignment, Study, counting
+from annotation.models import Assignment, Study, Task, counting
 from annotation.policies.hints import CONDITION
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import ROLES, Bools, NothingToRead, ScoreFrame
 from calibration.reports.codec import Missing, part
+from calibration.reports.people.populations import Estimate
+from calibration.reports.people.shares import HintEstimates, TruthRates, correct_estimate, hint_estimates, truth_rates
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
 from calibration.statistics.raters.hints import HintEffect, hint_effect
+from calibration.statistics.raters.posteriors import ItemLabel, item_labels
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
 from calibration.statistics.report_reasons import NoCategories, NoCorrectAnswers, NoHints, OnlyJudges, OnlySlots
@@ -22,6 +25,7 @@ from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
 MOST_LABELS = 4
+MOST_TASKS = 500
 BUDGET = 5.0
 TARGETS = (0.7, 0.8, 0.9)
 SIMULATED_SCORES = 4_000_000
@@ -89,11 +93,28 @@ class RaterAccuracy:
 
 
 @dataclass(frozen=True)
+class TaskLabel:
+    """The label of a task by its public id: see ItemLabel."""
+
+    task: str
+    label: float
+    probability: float
+    low: float
+    high: float
+    answers: int
+    first: int
+    second: int
+    p: float
+    split: bool
+
+
+@dataclass(frozen=True)
 class Consensus:
     """Labels of `items` tasks: `prevalence` of each by Dawid and Skene (0 to 1), `majority` counts of tasks.
 
     `tied` tasks have no most frequent label, `alone` have one rating. `same_as_majority` is the share of the other tasks
-    on which both methods agree (None without any), `certain` the share of labels with a probability of 0.95 or more.
+    on which both methods agree (None without any), `certain` the share of labels with a probability of 0.95 or more. `tasks`
+    are the least certain (see ItemLabels), MOST_TASKS at most; `split` counts those that split the raters.
     """
 
     labels: list[float]
@@ -106,13 +127,17 @@ class Consensus:
     certain: float
     iterations: int
     raters: list[RaterAccuracy]
+    tasks: list[TaskLabel]
+    split: int
+    raters_needed: int
 
 
 @dataclass(frozen=True)
 class CriterionHintEffect(HintEffect):
-    """The effect of hints on one criterion's scores, or on those of all (criterion "")."""
+    """The effect of hints on one criterion's scores, or on those of all (criterion ""); `both` for both populations."""
 
     criterion: str
+    both: HintEstimates | Missing
 
 
 @dataclass(frozen=True)
@@ -122,7 +147,7 @@ class HintEffects:
     rows: list[CriterionHintEffect]
 
 
-def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int) -> HintEffects:
+def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int, *, slots: bool) -> HintEffects:
     """Compute the effect of hints on people's scores of single responses. Raises NoHints."""
     own = frame.select(frame.applicable & (frame.role != ROLES.index("preference")) & (frame.low >= 0))
     seen = Assignment.objects.filter(counting(), task__study=study, conditions__has_key=CONDITION)
@@ -142,7 +167,8 @@ def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int) -> HintEf
             effect = hint_effect(some.value, saw[mask], units, clusters=some.instruction, draws=draws, seed=seed)
         except TooFewRatings:
             continue
-        rows.append(CriterionHintEffect(**vars(effect), criterion=key))
+        both = hint_estimates(some.value, saw[mask], units, some, slots=slots, seed=seed)
+        rows.append(CriterionHintEffect(**vars(effect), criterion=key, both=both))
     if not rows:
         raise NoHints("No task was answered both with and without the hint.")
     return HintEffects(rows)
@@ -161,12 +187,15 @@ class CorrectRate:
 class Correctness:
     """How often answers equal the correct answer to their task: of all `people`, and of each rater, lowest first.
 
-    `tasks` have a known answer; positions in a data set count among the people and are not listed.
+    `tasks` have a known answer; positions in a data set count among the people and are not listed. `pooled` is the share of
+    all people for both populations, `by_label` sensitivity and specificity for criteria of a few labels.
     """
 
     people: Proportion | Missing
     raters: list[CorrectRate]
     tasks: int
+    pooled: Estimate | Missing
+    by_label: list[TruthRates]
 
 
 def correctness_part(
@@ -188,16 +217,25 @@ def correctness_part(
     rows = answers.select(np.array([cell in correct for cell in own], dtype=np.bool_))
     if not len(rows):
         raise NoCorrectAnswers("No task with answers has a correct answer.")
-    right = rows.label_values == np.array([correct[cell] for cell in own if cell in correct])
+    answer = np.array([correct[cell] for cell in own if cell in correct])
+    right = rows.label_values == answer
     rates = clustered_proportions(right, rows.rater, rows.instruction)
     judges = set(np.unique(rows.rater[rows.is_judge]).tolist())
     listed = [
         CorrectRate(names[pk], pk in judges, rate) for key, rate in rates.items() if (pk := int(str(key))) not in slots
     ]
+    by_label = []
+    for code in np.unique(rows.criterion).tolist():
+        mask = rows.criterion == code
+        if 2 <= len(np.unique(answer[mask])) <= MOST_LABELS:
+            of_one = rows.select(mask)
+            by_label.append(truth_rates(of_one, answer[mask], rows.criterion_keys[code], names, slots))
     return Correctness(
         people=part(lambda: _of_people(right, rows)),
         raters=sorted(listed, key=lambda row: (row.rate.value, row.rater)),
         tasks=len(np.unique(rows.task)),
+        pooled=correct_estimate(right, rows, slots=bool(slots)),
+        by_label=by_label,
     )
 
 
@@ -279,6 +317,7 @@ def consensus_part(frame: ScoreFrame, slots: set[int]) -> Consensus:
         raise NoCategories("The scale is ordered.")
     majority = majority_consensus(frame.task, frame.label_values)
     found = dawid_skene(frame.task, frame.label_values, frame.rater)
+    sure = item_labels(found, frame.task, frame.label_values, frame.rater)
     same = [found.chosen[item] == label for item, label in majority.labels.items()]
     certain = found.posterior.max(axis=1)
     accuracies = [
@@ -297,4 +336,27 @@ def consensus_part(frame: ScoreFrame, slots: set[int]) -> Consensus:
         certain=float((certain >= 0.95).mean()),
         iterations=found.iterations,
         raters=sorted(accuracies, key=lambda row: (row.accuracy, row.rater)),
+        tasks=_task_labels(sure.items[:MOST_TASKS]),
+        split=sum(one.split for one in sure.items),
+        raters_needed=sure.raters_needed,
     )
+
+
+def _task_labels(found: Sequence[ItemLabel]) -> list[TaskLabel]:
+    pks = [int(str(one.item)) for one in found]
+    public = dict(Task.objects.filter(pk__in=pks).values_list("pk", "public_id"))
+    return [
+        TaskLabel(
+            public[pk],
+            float(str(one.label)),
+            one.probability,
+            one.low,
+            one.high,
+            one.answers,
+            one.first,
+            one.second,
+            one.p,
+            one.split,
+        )
+        for pk, one in zip(pks, found, strict=True)
+    ]

@@ -21,6 +21,9 @@ from calibration.data.frames import EVERY_KIND, Bools, Ints, NothingToRead, Scor
 from calibration.data.scores import decided_studies, score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
+from calibration.reports.people.populations import Estimate, stated
+from calibration.reports.people.scale_use import ScaleUse, scale_use_part, spread_part
+from calibration.reports.people.shares import Consistent, accuracy_estimate, consistency_estimate
 from calibration.reports.rater_behaviour import Habits, habits_part
 from calibration.reports.rater_effects import (
     Consensus,
@@ -47,6 +50,7 @@ from calibration.statistics.raters.reliability import (
     summarise_groups,
 )
 from calibration.statistics.raters.repeats import Consistency, RepeatRate, consistency, pair_consistency, repeat_kappa
+from calibration.statistics.raters.severity_spread import SeveritySpread
 from calibration.statistics.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers, TwoValuedLabels
 from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.shares import ShareInterval
@@ -88,7 +92,7 @@ class RaterRate:
 class GroupRates:
     """The accuracy of the `n` raters of a kind or cohort: mean with its ends, minimum (of rater `lowest`), median.
 
-    `too_few` more raters have too few answers for a rate. `rates` (n,) ascend.
+    `too_few` more raters have too few answers for a rate. `lowest_shown`: see GroupSummary. `rates` (n,) ascend.
     """
 
     by: Literal["kind", "cohort"]
@@ -101,6 +105,7 @@ class GroupRates:
     interval_kind: IntervalKind
     minimum: float
     lowest: str
+    lowest_shown: bool
     median: float
     rates: list[float]
 
@@ -109,7 +114,8 @@ class GroupRates:
 class Accuracies:
     """LLMEval's accuracy: of all people (`overall`), of each rater, and by kind and cohort; see the statistic Accuracy.
 
-    `too_few` persons have answered fewer than `min_answers` tasks; `sigma` is by criterion.
+    `too_few` persons have answered fewer than `min_answers` tasks; `sigma` is by criterion. `pooled` is that of all people
+    for both populations. The raters in `nobody` share no task with another person.
     """
 
     overall: Proportion
@@ -120,6 +126,8 @@ class Accuracies:
     sigma: Mapping[str, float]
     alone: int
     no_mean: int
+    pooled: Estimate | Missing
+    nobody: list[str]
 
 
 @dataclass(frozen=True)
@@ -156,11 +164,12 @@ class Consistencies:
     groups: list[KindConsistency]
     raters: list[RaterConsistency]
     sides: Mapping[str, Proportion] | Missing
+    pooled: Consistent | Missing
 
 
 @dataclass(frozen=True)
 class RatersReport:
-    """What is known about a study's raters. `criterion` is that of severity, variance and consensus.
+    """What is known about raters; `criterion` is that of severity, scale use, variance and consensus.
 
     `kinds` counts raters by kind; `n_judged` answers are judges'; with `slots`, raters are positions in a data set.
     """
@@ -179,6 +188,8 @@ class RatersReport:
     consistency: Consistencies | Missing
     kappa: Kappa | Missing
     severity: Severities | Missing
+    spread: SeveritySpread | Missing
+    scale_use: ScaleUse | Missing
     variance: Variances | Missing
     consensus: Consensus | Missing
     hints: HintEffects | Missing
@@ -194,12 +205,9 @@ def rater_settings(criterion: str = "") -> Settings:
 
 def main_criterion(frame: ScoreFrame, asked: str) -> str:
     """Choose the requested criterion, else the overall score, the preference, or the first item. Raises NothingToRead."""
-    if asked:
-        return asked
-    for role in ROLE_ORDER:
-        keys = frame.keys_of_role(role)
-        if keys:
-            return keys[0]
+    found = [asked] if asked else [key for role in ROLE_ORDER for key in frame.keys_of_role(role)]
+    if found:
+        return found[0]
     raise NothingToRead("nobody has rated anything in this study yet")
 
 
@@ -233,7 +241,9 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
     around = circumstances(study, judges=False)
     first = everybody.select((everybody.repeat == 0) & everybody.applicable)
     draws, seed = int(settings["draws"]), int(settings["seed"])
+    slots = bool(who.slots)
     steady = part(lambda: _consistency(frame, who, around, draws, seed))
+    once = main.select(main.repeat == 0)
     return hashed, RatersReport(
         study=study.slug,
         criterion=key,
@@ -243,15 +253,17 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         n_raters=len(people),
         n_judged=len(np.unique(everybody.assignment[everybody.is_judge & (everybody.repeat == 0)])),
         kinds=Counter(door for pk, door in who.doors.items() if pk in people),
-        slots=bool(who.slots),
+        slots=slots,
         correctness=part(lambda: correctness_part(first, truth, who.names, who.slots)),
         accuracy=part(lambda: _accuracy(first, who, draws, seed)),
         consistency=steady,
         kappa=steady if isinstance(steady, Missing) else part(lambda: _kappa(main, draws, seed)),
-        severity=part(lambda: severity_part(main.select(main.repeat == 0), around, who.names, who.slots)),
+        severity=part(lambda: severity_part(once, around, who.names, who.slots)),
+        spread=spread_part(once),
+        scale_use=part(lambda: scale_use_part(once, who.names, who.slots)),
         variance=part(lambda: variance_part(main, around)),
-        consensus=part(lambda: consensus_part(main.select(main.repeat == 0), who.slots)),
-        hints=part(lambda: hints_part(study, frame.select(frame.repeat == 0), draws, seed)),
+        consensus=part(lambda: consensus_part(once, who.slots)),
+        hints=part(lambda: hints_part(study, frame.select(frame.repeat == 0), draws, seed, slots=slots)),
         habits=habits_part(study, frame, main, around, who.names, who.slots),
     )
 
@@ -270,7 +282,8 @@ RATERS: ReportKind[Raters] = register(ReportKind("raters", _compute, slow_from=4
 def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
     """Compute LLMEval's accuracy of people; judges are also compared with people's means but enter no total."""
     first = first.select(_has_spread(first))
-    of_people = _within_sigma(first.select(~first.is_judge))
+    people = first.select(~first.is_judge)
+    of_people = _within_sigma(people)
     found = _within_sigma(first)
     known = {pk: rate for pk, rate in found.raters.items() if pk not in who.slots}
     judges = set(np.unique(first.rater[first.is_judge]).tolist())
@@ -286,11 +299,13 @@ def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
         sigma={first.criterion_keys[int(str(code))]: value for code, value in found.sigma.items()},
         alone=of_people.alone,
         no_mean=found.no_mean,
+        pooled=stated(lambda: accuracy_estimate(of_people, people, slots=bool(who.slots), seed=seed)),
+        nobody=sorted(who.names[pk] for key in of_people.nobody if (pk := int(str(key))) not in who.slots),
     )
 
 
 def _has_spread(first: ScoreFrame) -> Bools:
-    """Mark the scores (n,) of criteria to which people gave three different values or more. Raises TwoValuedLabels.
+    """Mark scores (n,) of criteria to which people gave three different values or more. Raises TwoValuedLabels.
 
     Of two values the rarer is nearly always farther than one sigma from the mean, whoever is right.
     """
@@ -358,8 +373,7 @@ def _groups(
     few = {pk: n for pk, n in found.too_few.items() if pk in groups and pk not in who.slots}
     if not grouped:
         return []
-    by_rater: dict[Hashable, Hashable] = dict(groups.items())
-    summaries = summarise_groups(grouped, by_rater, too_few=few, draws=draws, seed=seed)
+    summaries = summarise_groups(grouped, {pk: groups[pk] for pk in groups}, too_few=few, draws=draws, seed=seed)
     return sorted((_group_row(by, summary, who) for summary in summaries.values()), key=lambda row: row.group)
 
 
@@ -375,6 +389,7 @@ def _group_row(by: Literal["kind", "cohort"], summary: GroupSummary, who: Who) -
         interval_kind=summary.interval_kind,
         minimum=summary.minimum,
         lowest=who.names[int(str(summary.lowest))],
+        lowest_shown=summary.lowest_shown,
         median=summary.median,
         rates=list(summary.rates),
     )
@@ -399,6 +414,7 @@ def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int,
         groups=kinds,
         raters=_steady_rows(found, who),
         sides=part(lambda: _sides(rows, around)),
+        pooled=part(lambda: consistency_estimate(rows, slots=bool(who.slots), seed=seed)),
     )
 
 

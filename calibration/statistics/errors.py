@@ -41,6 +41,10 @@ class NoDisagreementPossible(NoStatistic):
         )
 
 
+class NobodyToCompare(NoStatistic):
+    """Raters share no items with each other: there is nobody to compare with."""
+
+
 class OutOfRange(NoStatistic):
     """A value is not finite or lies outside the range on which a quantity is defined."""
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 
 from calibration.data.frames import ScoreFrame
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate, estimate_of, stated
+from calibration.reports.people.populations import Estimate, estimate_of, or_none, stated
 from calibration.statistics.agreement.alpha import Metric
 from calibration.statistics.agreement.kappas import Chance
 from calibration.statistics.agreement.rater_correlations import icc
@@ -96,12 +95,8 @@ class Rows:
                 names[one.second],
                 one.n,
                 one.instructions,
-                *(_or_none(value) for value in (one.pearson, one.pearson_low, one.pearson_high)),
-                *(_or_none(value) for value in (one.kappa, one.kappa_low, one.kappa_high)),
+                *(or_none(value) for value in (one.pearson, one.pearson_low, one.pearson_high)),
+                *(or_none(value) for value in (one.kappa, one.kappa_low, one.kappa_high)),
             )
             for one in found
         ]
-
-
-def _or_none(value: float) -> float | None:
-    return value if isfinite(value) else None

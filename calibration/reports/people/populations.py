@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 from calibration.reports.codec import Missing
 from calibration.statistics.errors import NoStatistic
@@ -80,3 +81,8 @@ def stated(compute: Callable[[], Estimate]) -> Estimate | Missing:
         return compute()
     except NoStatistic as error:
         return Missing.because(error)
+
+
+def or_none(value: float) -> float | None:
+    """The value, or None for a nan, which a report does not store."""
+    return value if isfinite(value) else None

@@ -97,6 +97,18 @@ def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[floa
     return found.low, found.high
 
 
+def p_against(found: Proportion, share: float) -> float | None:
+    """Two-sided p of a true share (0 < share < 1), which inverts the Wilson interval; None where none is stated."""
+    from scipy.special import ndtr, stdtr
+
+    if found.interval_kind != "wilson95":
+        return None
+    apart = abs(found.value - share) / float(np.sqrt(share * (1 - share) / found.effective_n))
+    if found.clusters == found.n:
+        return float(2 * ndtr(-apart))
+    return float(2 * stdtr(found.clusters - 1, -apart))
+
+
 def share_ends_of_clusters(sums: FloatArray, entries: FloatArray) -> tuple[float, float]:
     """Ends of a mean of numbers between 0 and 1, given their sums and their number in each of 20 clusters or more (k,).
 

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels
+from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, p_against
 from calibration.statistics.errors import OutOfRange
+from calibration.statistics.crossed import holm
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
+
+CLEAR = 0.01
+"""The level at which a rater is said to prefer one side."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,14 @@ class SameAnswers:
 class SidePreference:
     """Proportion of a rater's decided comparisons (ties left out) won by the side shown first.
 
-    `p` is the exact two-sided binomial probability of a share as far from one half, for independent comparisons with
-    sides drawn at random.
+    `p` is the two-sided probability of a share as far from one half; it inverts the interval over clusters, and is None
+    where that is not stated. `preferred` says that it is below .01 after Holm's correction for the number of raters.
     """
 
     first: Proportion
-    p: float
+    p: float | None
     ties: int
+    preferred: bool
 
 
 def reading_pace(seconds: FloatArray, words: FloatArray, raters: Labels) -> dict[Hashable, Pace]:
@@ -96,24 +101,23 @@ def side_preference(
 
     Raters who only gave ties are left out. Raises OutOfRange for any other code.
     """
-    from scipy.special import bdtr
-
     side = np.asarray(preferred, dtype=np.int64)
     cluster, _ = cluster_codes(np.arange(side.size) if clusters is None else clusters)
     _same_length(side.size, cluster.size, len(raters))
     if not np.isin(side, (0, 1, 2)).all():
         raise OutOfRange("Sides", 0, 2, float(side[~np.isin(side, (0, 1, 2))][0]))
-    found = {}
+    shares = {}
     for name, own in _lines_of(raters):
         decided = own[side[own] > 0]
         if decided.size:
             share = clustered_proportions(side[decided] == 1, np.zeros(decided.size, dtype=np.int64), cluster[decided])[
                 0
             ]
-            fewer = min(share.hits, share.n - share.hits)
-            p = min(1.0, 2 * float(bdtr(fewer, share.n, 0.5)))
-            found[name] = SidePreference(share, p, int(own.size - decided.size))
-    return found
+            shares[name] = share, p_against(share, 0.5), int(own.size - decided.size)
+    known = [name for name, (_, p, _) in shares.items() if p is not None]
+    adjusted = holm(np.array([shares[name][1] for name in known], dtype=np.float64))
+    clear = {name for name, p in zip(known, adjusted, strict=True) if p < CLEAR}
+    return {name: SidePreference(*one, preferred=name in clear) for name, one in shares.items()}
 
 
 def failed_controls(failed: BoolArray, raters: Labels, *, clusters: Labels | None = None) -> dict[Hashable, Proportion]:

@@ -4,15 +4,22 @@ Repeat consistency is in repeats.py, pace and behaviour in behaviour.py, severit
 variance.py, consensus labels in consensus.py.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, wilson_ends
+from calibration.statistics.agreement.proportions import (
+    Proportion,
+    clustered_proportions,
+    first_labels,
+    p_against,
+    wilson_ends,
+)
 from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.errors import NoStatistic, NotConverged, TooFewRatings
+from calibration.statistics.errors import NobodyToCompare, NoStatistic, NotConverged, TooFewRatings
+from calibration.statistics.crossed import holm
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,
@@ -25,6 +32,8 @@ from calibration.statistics.resampling import (
 )
 
 Spread: TypeAlias = Literal["pooled", "item"]
+
+LEAST_RATERS = 3
 
 MIN_ANSWERS = 5
 """Raters with fewer answered items get no rate of their own (LLMEval, finding 4)."""
@@ -44,7 +53,9 @@ class Accuracy:
     others to the number of items they answered. `overall` is over the scores of the raters listed. `sigma` maps
     each criterion to the standard deviation of scores around their item means, pooled (ddof 0), whichever `spread`
     decided. `no_mean` scores belong to items on which no score counts towards a mean and are left out; `alone`
-    scores are the only one of their item, so that they cannot be wrong.
+    scores are the only one of their item, so that they cannot be wrong. Raters in `nobody` share no item with another whose
+    score counts towards a mean: there is nobody to compare them with. `correct` (n,) marks scores within one sigma, `kept`
+    (n,) those of the raters listed.
     """
 
     raters: Mapping[Hashable, Proportion]
@@ -55,6 +66,9 @@ class Accuracy:
     min_answers: int
     no_mean: int
     alone: int
+    nobody: tuple[Hashable, ...]
+    correct: BoolArray
+    kept: BoolArray
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,9 @@ class Shrinkage:
 class GroupSummary:
     """The rates of one kind or cohort of raters: `rates` ascending, `lowest` the rater with the minimum.
 
+    `lowest_shown` says that this rater's rate is below that of the others together, after Holm's correction for the number
+    of raters.
+
     low and high are the ends for the mean when whole raters are drawn: "bootstrap95" from 20 raters on, and
     the "leave_one_out_range" with fewer. `too_few` raters of the group were left out for having too few answers. `shrunk`
     is empty with fewer than three raters, because they do not show the spread among raters.
@@ -97,6 +114,7 @@ class GroupSummary:
     interval_kind: IntervalKind
     minimum: float
     lowest: Hashable
+    lowest_shown: bool
     median: float
     rates: tuple[float, ...]
     shrunk: Mapping[Hashable, ShrunkShare]
@@ -120,7 +138,7 @@ def accuracy_within_sigma(
     under one criterion, the judged rater's own included, over the lines of `in_mean` (n,) (all lines unless given:
     judges are left out of it here); sigma is that of the same lines, pooled over the items of a criterion or of the
     item alone. A difference of 0 is always correct. Raters with too few items still count in means and sigma.
-    Raises TooFewRatings where no rater has enough.
+    Raises TooFewRatings where no rater has enough, NobodyToCompare where none shares an item with another.
     """
     values = _finite(scores)
     item, _ = cluster_codes(items)
@@ -140,7 +158,11 @@ def accuracy_within_sigma(
     known = support[cell] > 0
     answered = _distinct_items(rater[known], item[known], people)
     names = [name for name, _ in first_labels(raters, rater, people)]
-    kept = known & (answered[rater] >= min_answers)
+    others = support[cell] - counted
+    compared = np.bincount(rater, weights=others > 0, minlength=people) > 0
+    if not compared.any():
+        raise NobodyToCompare("No rater shares an item with another, so there is nobody to compare with.")
+    kept = known & (answered[rater] >= min_answers) & compared[rater]
     if not kept.any():
         raise TooFewRatings(int(answered.max(initial=0)), min_answers, "answers of any one rater")
     cluster, _ = cluster_codes(items if clusters is None else clusters)
@@ -159,6 +181,9 @@ def accuracy_within_sigma(
         min_answers=min_answers,
         no_mean=int((~known).sum()),
         alone=int((given[cell] == 1).sum()),
+        nobody=tuple(names[code] for code in np.flatnonzero(~compared)),
+        correct=correct,
+        kept=kept,
     )
 
 
@@ -194,11 +219,27 @@ def summarise_groups(
             interval_kind=ends.kind,
             minimum=float(values.min()),
             lowest=own[int(values.argmin())],
+            lowest_shown=_below_the_others([rates[rater] for rater in own]),
             median=float(np.median(values)),
             rates=tuple(float(value) for value in np.sort(values)),
             shrunk=shrunk,
         )
     return found
+
+
+def _below_the_others(rates: Sequence[Proportion]) -> bool:
+    """Whether the lowest rate is below that of the other raters together: all raters are tested, with Holm's correction."""
+    if len(rates) < LEAST_RATERS:
+        return False
+    n = np.array([rate.effective_n for rate in rates])
+    hits = np.array([rate.value for rate in rates]) * n
+    found = []
+    for place, rate in enumerate(rates):
+        others = float((hits.sum() - hits[place]) / (n.sum() - n[place]))
+        p = p_against(rate, min(max(others, 1e-9), 1 - 1e-9))
+        found.append(1.0 if p is None else p)
+    lowest = int(np.argmin([rate.value for rate in rates]))
+    return bool(holm(np.array(found))[lowest] < 0.05)
 
 
 def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:

@@ -67,7 +67,7 @@ class Consistency:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class AskedAgain:
     """Repeated (rater, unit) pairs in order of rater, each array (m,): who, cluster, times asked, most frequent
     answer's count, codes of the first and the second answer."""
 
@@ -97,9 +97,7 @@ def consistency(
     the unit). A rater's rate is the total of most frequent counts over the total of times asked. Raises
     TooFewRatings if nobody was asked anything twice.
     """
-    asked = _repeated(answers, units, raters, order, clusters)
-    if not asked.rater.size:
-        raise TooFewRatings(0, 1, "tasks that one rater answered twice")
+    asked = repeated_counts(answers, units=units, raters=raters, order=order, clusters=clusters)
     codes, people = cluster_codes(raters)
     names = {code: name for name, code in first_labels(raters, codes, people)}
     ends = np.searchsorted(asked.rater, np.arange(people + 1))
@@ -173,11 +171,21 @@ def pair_consistency(
     return {names[int(str(side))]: share for side, share in sorted(shares.items(), key=lambda pair: str(pair[0]))}
 
 
+def repeated_counts(
+    answers: Labels, *, units: Labels, raters: Labels, order: IntArray, clusters: Labels | None = None
+) -> AskedAgain:
+    """What consistency is computed from; arguments as there. Raises TooFewRatings if nobody was asked anything twice."""
+    asked = _repeated(answers, units, raters, order, clusters)
+    if not asked.rater.size:
+        raise TooFewRatings(0, 1, "tasks that one rater answered twice")
+    return asked
+
+
 def _plain(labels: Labels) -> list[Hashable]:
     return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)
 
 
-def _repeated(answers: Labels, units: Labels, raters: Labels, order: IntArray, clusters: Labels | None) -> _Asked:
+def _repeated(answers: Labels, units: Labels, raters: Labels, order: IntArray, clusters: Labels | None) -> AskedAgain:
     answer, kinds = cluster_codes(answers)
     unit, width = cluster_codes(units)
     rater, _ = cluster_codes(raters)
@@ -193,7 +201,7 @@ def _repeated(answers: Labels, units: Labels, raters: Labels, order: IntArray, c
     np.maximum.at(most, given // kinds if kinds else given, count)
     twice = times >= 2
     begin = starts[twice]
-    return _Asked(
+    return AskedAgain(
         rater=rater[line][begin],
         cluster=cluster[line][begin],
         times=times[twice].astype(np.int64),
@@ -204,7 +212,7 @@ def _repeated(answers: Labels, units: Labels, raters: Labels, order: IntArray, c
     )
 
 
-def _rate(asked: _Asked, part: slice, draws: int, seed: int) -> RepeatRate:
+def _rate(asked: AskedAgain, part: slice, draws: int, seed: int) -> RepeatRate:
     cluster, k = cluster_codes(asked.cluster[part])
     sums = sum_by(cluster, k, np.column_stack([asked.most[part], asked.times[part]]).astype(np.float64))
     wilson = draws > 0 and k >= MIN_CLUSTERS
@@ -223,7 +231,7 @@ def _rate(asked: _Asked, part: slice, draws: int, seed: int) -> RepeatRate:
     )
 
 
-def _wilson(asked: _Asked, part: slice, cluster: IntArray, k: int) -> tuple[float, float]:
+def _wilson(asked: AskedAgain, part: slice, cluster: IntArray, k: int) -> tuple[float, float]:
     """Ends of the rate: of the askings after the first, at most all differ from the most frequent answer."""
     times, most = asked.times[part], asked.most[part]
     again = sum_by(cluster, k, (times - 1).astype(np.float64))

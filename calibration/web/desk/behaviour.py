@@ -88,7 +88,7 @@ def reasons_of(found: Behaviour, row: RaterRow | None) -> list[Reason]:
         share = {"n": found.same.flat_tasks, "m": found.same.tasks}
         words = _("gives every item the same answer in %(n)d of %(m)d tasks") % share
         reasons.append(Reason(Concern.SAME, words))
-    if found.sides and found.sides.n >= FEWEST_NAMED and found.sides.p < FIRST_SIDE_P:
+    if found.sides and found.sides.n >= FEWEST_NAMED and found.sides.p is not None and found.sides.p < FIRST_SIDE_P:
         percent = {"share": round(100 * found.sides.value)}
         words = _("prefers the side shown first in %(share)d %% of pairs") % percent
         reasons.append(Reason(Concern.SIDE, words))

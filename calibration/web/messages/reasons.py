@@ -68,6 +68,10 @@ def error_words(why: str) -> str:
             "tasks."
         ),
         "TooFewAnswers": gettext("No rater has answered five tasks yet. Raters are reported from five tasks on."),
+        "NobodyToCompare": gettext(
+            "There is nobody to compare with: raters share too few tasks with each other. Have several people rate the same "
+            "tasks."
+        ),
         "NoHints": gettext("No task was answered both by raters who saw its hint and by raters who did not."),
         "NeverRepeated": gettext(
             "Nobody has been asked the same task twice yet. Repeat a few tasks to see how consistent raters are."

@@ -115,7 +115,7 @@ def _sides(found: SidesOfAll | Missing) -> Block:
         ],
         [[row.rater, row.n, *interval_cells(row.value, row), row.p, row.ties] for row in rows],
     )
-    doubtful = sum(row.p < 0.01 / len(rows) for row in rows)
+    doubtful = sum(row.preferred for row in rows)
     answer = gettext(
         "%(n)d of %(all)d raters prefer one side more often than chance explains (p below 0.01, corrected for the "
         "number of raters)."

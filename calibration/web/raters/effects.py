@@ -8,9 +8,13 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
+from calibration.reports.people.populations import Estimate
 from calibration.reports.rater_effects import Consensus, Designs, HintEffects, Severities, Variances
+from calibration.statistics.raters.severity_spread import SeveritySpread
+from calibration.statistics.shares import Share
+from calibration.web.agreement.populations import both_columns, estimate_cells, said_for_both
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
-from calibration.web.messages.intervals import estimate_words
+from calibration.web.messages.intervals import estimate_words, range_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import by_items
@@ -31,8 +35,8 @@ def hint_blocks(study: Study, found: HintEffects | Missing) -> list[Block]:
         Column(gettext("Answered both ways"), 0),
         Column(gettext("Mean with hint"), 3),
         Column(gettext("Mean without hint"), 3),
-        *Column.interval(gettext("Difference"), 3),
-        *Column.interval(gettext("Change in %"), 2),
+        *both_columns(gettext("Difference")),
+        *both_columns(gettext("Change in %"), 2),
     ]
     rows = [
         [
@@ -40,13 +44,15 @@ def hint_blocks(study: Study, found: HintEffects | Missing) -> list[Block]:
             row.units,
             row.shown,
             row.hidden,
-            *interval_cells(row.difference.value, row.difference),
-            *interval_cells(row.percent.value, row.percent),
+            *_hint_cells(row.difference, None if isinstance(row.both, Missing) else row.both.difference),
+            *_hint_cells(row.percent, None if isinstance(row.both, Missing) else row.both.percent),
         ]
         for row in found.rows
     ]
     answer = gettext("Without hints, scores are %(percent)s %% higher than with them (below 0: lower).") % {
         "percent": estimate_words(first.percent, step=0.1, items=items)
+        if isinstance(first.both, Missing) or first.both.percent.these.kind == "none"
+        else said_for_both(first.both.percent, 0.1)
     }
     notes = [
         gettext(
@@ -57,7 +63,15 @@ def hint_blocks(study: Study, found: HintEffects | Missing) -> list[Block]:
     return [Block("hints", title, answer=answer, table=Table(columns, rows), notes=notes)]
 
 
-def severity_block(found: Severities | Missing) -> Block:
+def _hint_cells(found: Share, both: Estimate | None) -> list[float | None]:
+    """Both intervals, or with too few instructions the range over leaving one out for these raters."""
+    if both is not None and both.these.kind != "none":
+        return estimate_cells(both)
+    value, low, high = interval_cells(found.value, found)
+    return [value, None, None, low, high]
+
+
+def severity_block(found: Severities | Missing, spread: SeveritySpread | Missing) -> Block:
     title = gettext("Severity and drift")
     if isinstance(found, Missing):
         return Block("severity", title, reason=reason_of(found))
@@ -88,7 +102,7 @@ def severity_block(found: Severities | Missing) -> Block:
     return Block(
         "severity",
         title,
-        answer=_severity_answer(found),
+        answer=_severity_answer(found, spread),
         figure=figure,
         table=table,
         folded=True,
@@ -123,17 +137,8 @@ def _alike(found: Severities) -> bool:
     return bool(found.rater_variance**0.5 < _least(found))
 
 
-def _severity_answer(found: Severities) -> str:
-    ends = {"low": number(found.scale[0], 1), "high": number(found.scale[1], 1)}
-    if _alike(found):
-        said = gettext(
-            "Raters do not differ in severity beyond chance: the standard deviation is below %(limit)s points on a "
-            "scale of %(low)s to %(high)s, the smallest difference that is reported."
-        ) % {"limit": f"{_least(found):g}", **ends}
-    else:
-        said = gettext(
-            "Raters differ in severity by a standard deviation of %(sd)s points on a scale of %(low)s to %(high)s."
-        ) % {"sd": number(found.rater_variance**0.5), **ends}
+def _severity_answer(found: Severities, spread: SeveritySpread | Missing) -> str:
+    said = _spread_words(found, spread)
     if found.drifting:
         said += " " + gettext(
             "From the first to the last answer of a session, scores change by %(drift)s points (%(low)s to %(high)s)."
@@ -143,6 +148,42 @@ def _severity_answer(found: Severities) -> str:
             "high": number(found.common_drift_high),
         }
     return said
+
+
+def _spread_words(found: Severities, spread: SeveritySpread | Missing) -> str:
+    """State whether raters differ in severity, with the interval of the standard deviation between them."""
+    if isinstance(spread, Missing):
+        if spread.why == "TooFewRatings":
+            return gettext(
+                "Whether raters differ in severity is not stated: that needs at least three raters who share tasks, and 20 "
+                "instructions."
+            )
+        return f"{gettext('Whether raters differ in severity is not stated.')} {reason_of(spread)}"
+    words = {
+        "low": number(found.scale[0], 1),
+        "high": number(found.scale[1], 1),
+        "sd": number(spread.sd),
+        "from": number(spread.low),
+        "to": number(spread.high),
+        "p": Column.p().shown(spread.p),
+        "n": number(spread.needed, 1),
+        "worth": number(spread.worth),
+    }
+    if spread.shown:
+        return (
+            gettext(
+                "Raters like these differ in severity by a standard deviation of %(sd)s points (95 %% interval %(from)s to "
+                "%(to)s) on a scale of %(low)s to %(high)s."
+            )
+            % words
+        )
+    return (
+        gettext(
+            "That raters differ in severity is not shown (p %(p)s): the standard deviation is at most %(to)s points (95 %% "
+            "interval) on a scale of %(low)s to %(high)s. About %(n)s instructions would show one of %(worth)s points."
+        )
+        % words
+    )
 
 
 def source_name(source: str) -> str:
@@ -281,7 +322,7 @@ def consensus_block(study: Study, criterion: str, found: Consensus | Missing) ->
     title = gettext("Consensus labels")
     if isinstance(found, Missing):
         return Block("consensus", title, reason=reason_of(found))
-    words = _label_words(study, criterion)
+    words = label_words(study, criterion)
     names = [words.get(label, number(label, 1)) for label in found.labels]
     items = max(found.items, 1)
     bars = [Bar(name, share) for name, share in zip(names, found.prevalence, strict=True)]
@@ -299,11 +340,15 @@ def consensus_block(study: Study, criterion: str, found: Consensus | Missing) ->
     )
     notes = []
     if found.raters:
-        lowest = found.raters[0]
-        notes.append(
-            gettext("According to this model, the least accurate rater, %(rater)s, is right %(rate)s of the time.")
-            % {"rater": lowest.rater, "rate": number(lowest.accuracy)}
-        )
+        ends = range_words(found.raters[0].accuracy, found.raters[-1].accuracy)
+        if ends:
+            notes.append(
+                gettext(
+                    "According to this model, raters are right between %(range)s of the time; which of them is the least "
+                    "accurate is not tested."
+                )
+                % {"range": ends}
+            )
     return Block(
         "consensus",
         title,
@@ -330,7 +375,7 @@ def _consensus_answer(found: Consensus) -> str:
     }
 
 
-def _label_words(study: Study, key: str) -> dict[float, str]:
+def label_words(study: Study, key: str) -> dict[float, str]:
     """Names by label value; levels that share a value, such as a tie and both bad, have a label each."""
     rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
     criterion = Criterion.objects.filter(rubric__in=rubrics, key=key).order_by("pk").first()

@@ -9,6 +9,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Distribution, distributions
 from calibration.reports.codec import Missing
+from calibration.reports.people.populations import Estimate
 from calibration.reports.rater_effects import Correctness
 from calibration.reports.raters import (
     RATERS,
@@ -21,13 +22,22 @@ from calibration.reports.raters import (
 )
 from calibration.statistics.agreement.kappas import Kappa
 from calibration.statistics.agreement.proportions import Proportion
+from calibration.web.agreement.populations import said_for_both
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
-from calibration.web.messages.intervals import ends_meaning, estimate_words
+from calibration.web.messages.intervals import ValueWithEnds, ends_meaning, estimate_words
 from calibration.web.messages.names import criterion_choice
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
 from calibration.web.raters.behaviour import habit_blocks
-from calibration.web.raters.effects import consensus_block, design_curve, hint_blocks, severity_block, variance_block
+from calibration.web.raters.effects import (
+    consensus_block,
+    design_curve,
+    hint_blocks,
+    label_words,
+    severity_block,
+    variance_block,
+)
+from calibration.web.raters.scale_use import scale_use_block, task_labels_block, truth_blocks
 from calibration.web.serving import PageKind
 from core.messages.counts import counted
 
@@ -45,14 +55,17 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
         choices=criterion_choice(study, report.criteria, report.criterion),
         blocks=[
             *_correctness_blocks(report.correctness, cluster_words(study)),
+            *([] if isinstance(report.correctness, Missing) else truth_blocks(study, report.correctness.by_label)),
             _groups_block(report.accuracy),
             _accuracy_block(report.accuracy, cluster_words(study)),
             _consistency_block(report.consistency, report.kappa),
             *hint_blocks(study, report.hints),
-            severity_block(report.severity),
+            severity_block(report.severity, report.spread),
+            scale_use_block(report.scale_use),
             variance_block(report.variance),
             *([designs] if designs else []),
             consensus_block(study, report.criterion, report.consensus),
+            *task_labels_block(study, report.consensus, label_words(study, report.criterion)),
             *habit_blocks(report.habits),
         ],
         method=_method(),
@@ -66,6 +79,10 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
             "calibration.statistics.raters.reliability",
             "calibration.statistics.raters.repeats",
             "calibration.statistics.raters.severity",
+            "calibration.statistics.raters.severity_spread",
+            "calibration.statistics.raters.standing",
+            "calibration.statistics.raters.posteriors",
+            "calibration.statistics.raters.truth",
             "calibration.statistics.raters.variance",
             "calibration.statistics.raters.consensus",
             "calibration.statistics.raters.behaviour",
@@ -92,12 +109,23 @@ def _opening(report: RatersReport) -> str:
     else:
         sentence = gettext(
             "A rater's score lies within one standard deviation of the mean of all raters %(rate)s of the time."
-        ) % {"rate": estimate_words(report.accuracy.overall)}
+        ) % {"rate": pooled_words(report.accuracy.pooled, report.accuracy.overall)}
     if not isinstance(report.consistency, Missing):
         sentence += " " + gettext(
             "When they are asked again, raters give their most frequent answer %(rate)s of the time."
-        ) % {"rate": estimate_words(report.consistency.overall)}
+        ) % {"rate": pooled_words(_rate_of(report.consistency), report.consistency.overall)}
     return sentence
+
+
+def _rate_of(found: Consistencies) -> Estimate | Missing:
+    return found.pooled if isinstance(found.pooled, Missing) else found.pooled.rate
+
+
+def pooled_words(both: Estimate | Missing, ranged: ValueWithEnds) -> str:
+    """Write the value with both intervals; with too few instructions, with the range over leaving one out."""
+    if isinstance(both, Missing) or both.these.kind == "none":
+        return estimate_words(ranged)
+    return said_for_both(both)
 
 
 def _about(report: RatersReport) -> str:
@@ -142,7 +170,7 @@ def _correctness_blocks(found: Correctness | Missing, clusters: str) -> list[Blo
     if isinstance(found.people, Missing):
         notes.append(reason_of(found.people))
     else:
-        rate = {"rate": estimate_words(found.people)}
+        rate = {"rate": pooled_words(found.pooled, found.people)}
         notes.append(gettext("The answers of people equal the correct one %(rate)s of the time.") % rate)
     rows = found.raters
     if not rows:
@@ -205,14 +233,26 @@ def _groups_block(found: Accuracies | Missing) -> Block:
             Column(gettext("Median"), 3),
         ],
         [
-            [_group_name(row), row.n, row.too_few, *interval_cells(row.mean, row), row.minimum, row.lowest, row.median]
+            [
+                _group_name(row),
+                row.n,
+                row.too_few,
+                *interval_cells(row.mean, row),
+                row.minimum,
+                row.lowest if row.lowest_shown else gettext("not shown"),
+                row.median,
+            ]
             for row in rows
         ],
     )
     caption = gettext(
         "Each curve shows how raters are distributed; the tall line marks their mean and the diamond the lowest rater."
     )
-    return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found)])
+    named = gettext(
+        "The lowest rater is named only where that rater's accuracy is shown to be below that of the others together, after "
+        "correction for the number of raters (Holm). Intervals of the mean take whole raters as drawn again."
+    )
+    return Block("groups", title, figure=figure, caption=caption, table=table, notes=[_too_few(found), named])
 
 
 def _too_few(found: Accuracies) -> str:
@@ -264,6 +304,11 @@ def _accuracy_block(found: Accuracies | Missing, clusters: str) -> Block:
         ],
     )
     notes = [ends_meaning(rows[0].interval_kind, rows[0].clusters, clusters)]
+    if found.nobody:
+        notes.append(
+            gettext("There is nobody to compare with for %(raters)s: they share no task with another person.")
+            % {"raters": ", ".join(found.nobody)}
+        )
     if len(shown) < len(rows):
         notes.append(
             gettext("The figure shows the %(n)d lowest raters; the table lists all of them.") % {"n": len(shown)}
@@ -289,7 +334,12 @@ def _consistency_block(found: Consistencies | Missing, kappa: Kappa | Missing) -
     rows, again = found.raters, found.first_repeat
     notes = [
         gettext("The second answer equals the first in %(rate)s of %(n)d repeats.")
-        % {"rate": estimate_words(again), "n": again.n},
+        % {
+            "rate": pooled_words(
+                found.pooled if isinstance(found.pooled, Missing) else found.pooled.first_repeat, again
+            ),
+            "n": again.n,
+        },
         *_kappa_note(kappa),
         *_sides_notes(found.sides),
     ]

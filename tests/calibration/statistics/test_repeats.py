@@ -169,8 +169,10 @@ def test_straight_lining_by_hand():
 def test_side_preference_by_hand():
     found = side_preference(np.array([1] * 9 + [2] + [0] * 3 + [0]), raters=["A"] * 13 + ["B"])
     assert found["A"].first.value == 0.9
-    # Two-sided: 2 * (1 + 10) / 1024.
-    assert found["A"].p == pytest.approx(22 / 1024)
+    # It inverts Wilson's interval of 9 in 10: (.9 - .5)/sqrt(.25/10) = 2.53 standard errors.
+    assert found["A"].p == pytest.approx(0.011412, abs=1e-6)
+    assert not found["A"].preferred
+    assert found["A"].first.low > 0.5
     assert found["A"].ties == 3
     assert "B" not in found
     with pytest.raises(OutOfRange):

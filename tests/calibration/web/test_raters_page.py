@@ -1,5 +1,6 @@
 """The page 'can I trust these raters?'."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,10 @@ pytestmark = pytest.mark.django_db
 
 def address(study, query=""):
     return reverse("calibration:raters", args=[study]) + query
+
+
+def page_of(study):
+    return markup(signed_in("lead", study.workspace).get(address(study)))
 
 
 def report(study, criterion=""):
@@ -271,7 +276,7 @@ def test_recipes_figures_stand_on_the_page(shared_data):
 
 
 def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
-    study = make_checklist_study(instructions=12, models=1, items=1)
+    study = make_checklist_study(instructions=24, models=1, items=1)
     people = [make_rater(study, label=f"p{number}") for number in range(4)]
     for place, task in enumerate(study.tasks.all()):
         # Every response gets the same four scores, and every rater gives each equally often: nobody is more severe.
@@ -280,7 +285,8 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
     found = report_of(study, RATERS, rater_settings()).severity
     assert found.rater_variance**0.5 < 0.01
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "the standard deviation is below 0.01 points" in text_of(page)
+    assert "That raters differ in severity is not shown (p 1.0000)" in text_of(page)
+    assert re.search(r"About \d+ instructions would show one of 0.50 points", text_of(page))
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
 
 
@@ -344,8 +350,9 @@ def test_the_accuracy_of_a_judge_is_never_given_as_that_of_raters():
     judge = make_judge_rater(study.workspace, "gpt-4o")
     for task in study.tasks.all():
         make_answer(task, judge, {"overall": 6})
-    # Nobody but the judge has five answers to a task that a person answered too.
-    assert report(study).accuracy.why == "TooFewAnswers"
+    # No person shares a task with another: the judge, compared with each, says nothing about them.
+    assert report(study).accuracy.why == "NobodyToCompare"
+    assert "There is nobody to compare with" in answer_of(page_of(study))
 
 
 def test_training_is_no_check_and_a_text_that_comes_again_no_measure_of_pace():
