@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, p_against
-from calibration.statistics.errors import OutOfRange
 from calibration.statistics.crossed import holm
+from calibration.statistics.errors import OutOfRange
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 CLEAR = 0.01

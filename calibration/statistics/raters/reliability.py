@@ -18,8 +18,8 @@ from calibration.statistics.agreement.proportions import (
     wilson_ends,
 )
 from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.errors import NobodyToCompare, NoStatistic, NotConverged, TooFewRatings
 from calibration.statistics.crossed import holm
+from calibration.statistics.errors import NobodyToCompare, NoStatistic, NotConverged, TooFewRatings
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,

@@ -9,8 +9,8 @@ import numpy as np
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.agreement.such_correlations import correlation_of_sums, correlation_sums
-from calibration.statistics.errors import NoStatistic
 from calibration.statistics.crossed import holm
+from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import named_variance, these_raters
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, Labels, cluster_codes
 

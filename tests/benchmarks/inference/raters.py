@@ -4,6 +4,7 @@ import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, Widths, held, seed_of
 
 from calibration.statistics.agreement.proportions import clustered_proportions
+from calibration.statistics.errors import NobodyToCompare
 from calibration.statistics.populations import pooled_variance, such_raters, these_raters
 from calibration.statistics.raters.behaviour import side_preference
 from calibration.statistics.raters.consensus import dawid_skene
@@ -103,6 +104,14 @@ def standing_values(people, instructions, pool, rng=None):
     return standings(scores, items=codes, raters=np.tile(np.arange(pool), instructions), instructions=codes)
 
 
+def spread_of(scores, **arguments):
+    """The spread of severity; None where raters who share no item with the others leave it unstated."""
+    try:
+        return severity_spread(scores, **arguments)
+    except NobodyToCompare:
+        return None
+
+
 def severity_design(instructions: int, pool: int, per_task: int) -> Design:
     """On a scale without ends, so that the true standard deviation is known."""
     name, widths = f"standard deviation of severity, {pool} such raters", Widths()
@@ -114,14 +123,14 @@ def severity_design(instructions: int, pool: int, per_task: int) -> Design:
         every = np.repeat(raters, RESPONSES, axis=0)
         level = np.repeat(rng.normal(size=instructions * RESPONSES), per_task).reshape(-1, per_task)
         scores = level + severe[every] + np.repeat(shared, RESPONSES, axis=0) + rng.normal(0, 0.8, every.shape)
-        found = severity_spread(
+        found = spread_of(
             scores.ravel(),
             items=np.repeat(np.arange(len(every)), per_task),
             raters=every.ravel(),
             clusters=np.repeat(np.arange(instructions), per_task * RESPONSES),
             worth=0.2,
         )
-        return {name: held(found.low, found.high, SEVERITY)}
+        return {name: held(found.low, found.high, SEVERITY) if found else np.array([])}
 
     promise = AT_LEAST if pool < 5 else FIVE_RATERS
     text = f"{instructions} instructions x {RESPONSES} responses, {per_task} of {pool} raters each"
@@ -198,7 +207,8 @@ def equal_severity(instructions: int, pool: int, per_task: int) -> NullDesign:
 
     def draw(rng):
         tasks, raters, clusters, scores = scored(rng, instructions, pool, per_task, severity=0.0)
-        return {name: severity_spread(scores, items=tasks, raters=raters, clusters=clusters, worth=0.2).shown}
+        found = spread_of(scores, items=tasks, raters=raters, clusters=clusters, worth=0.2)
+        return {name: found is not None and found.shown}
 
     return NullDesign(f"{instructions} instructions, {per_task} of {pool} raters each, equal", (name,), draw)
 

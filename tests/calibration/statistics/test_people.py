@@ -8,8 +8,8 @@ from calibration.statistics.agreement.proportions import clustered_proportions, 
 from calibration.statistics.agreement.rater_correlations import icc, rater_matrix
 from calibration.statistics.agreement.such_correlations import icc_variance, pair_agreements, pair_correlation_variance
 from calibration.statistics.agreement.such_raters import kappa_variance
-from calibration.statistics.errors import NobodyToCompare, TooFewRatings
 from calibration.statistics.crossed import holm
+from calibration.statistics.errors import NobodyToCompare, TooFewRatings
 from calibration.statistics.populations import pooled_variance, such_raters, these_raters
 from calibration.statistics.raters.consensus import dawid_skene
 from calibration.statistics.raters.hints import hint_effect, hint_variance

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Assignment, CheckOutcome, Cohort, Rater
@@ -375,3 +377,62 @@ def test_rankings_say_whose_answers_they_rest_on():
     place = reverse("calibration:rankings", args=[study])
     assert "24 answers by the judge gpt-4o" in text_of(markup(client.get(f"{place}?by={judge.public_id}")))
     assert "72 answers by 3 raters" in text_of(markup(client.get(place)))
+
+
+def labelled_study(odd_one="", split=()):
+    """25 items with two labels from seven raters; `odd_one` gives the other label, and on `split` tasks they divide."""
+    study = make_checklist_study(instructions=25, models=1, items=1)
+    people = [make_rater(study, label=f"p{number}") for number in range(7)]
+    rng = np.random.default_rng(3)
+    for place, task in enumerate(study.tasks.all()):
+        for number, rater in enumerate(people):
+            level = place % 2
+            if rng.random() < 0.08 or (place in split and number % 2):
+                level = 1 - level
+            if rater.label == odd_one:
+                level = 1 - place % 2
+            make_answer(task, rater, {"overall": 10 * level})
+    return study
+
+
+def test_a_rater_who_inverts_the_scale_is_named_with_the_interval():
+    study = labelled_study(odd_one="p3")
+    found = report(study).scale_use
+    assert {row.rater: row.verdict for row in found.raters if row.verdict} == {"p3": "inverted"}
+    said = text_of(page_of(study))
+    assert re.search(
+        r"p3 inverts the scale: the correlation with the other raters is −\d\.\d\d \(95 % interval −", said
+    )
+    out = StringIO()
+    call_command("report_raters", study.slug, stdout=out)
+    assert re.search(r"rater p3: correlation with the others -[\d.]+ \(-[\d.]+ to -[\d.]+\), inverted", out.getvalue())
+    assert "raters like these" in out.getvalue()
+
+
+def test_among_ordinary_raters_nobody_is_named_and_the_page_says_not_shown():
+    study = labelled_study()
+    said = text_of(page_of(study))
+    assert "That a rater inverts the scale or answers at random is not shown" in said
+    assert "That any task splits the raters more than their errors explain is not shown. About" in said
+    assert "That raters differ in severity is not shown" in said
+
+
+def test_a_task_that_splits_everybody_is_listed_with_its_link():
+    study = labelled_study(split=(4,))
+    task = study.tasks.order_by("pk")[4]
+    rows = report(study).consensus.tasks
+    assert [row.task for row in rows if row.split] == []
+    assert rows[0].task == task.public_id
+    page = page_of(study)
+    assert reverse("annotation:task", args=[study, task.public_id]) in page
+
+
+def test_of_one_rater_a_response_it_is_said_that_there_is_nobody_to_compare_with():
+    study = make_checklist_study(instructions=24, models=1, items=1)
+    people = [make_rater(study, label=f"p{number}") for number in range(3)]
+    for place, task in enumerate(study.tasks.all()):
+        make_answer(task, people[place % 3], {"overall": place % 7})
+    assert "There is nobody to compare with" in answer_of(page_of(study))
+    said = text_of(page_of(study))
+    assert "There is nobody to compare with: no task was rated by another rater too." in said
+    assert "inverts the scale" not in said.replace("a rater inverts the scale", "")
