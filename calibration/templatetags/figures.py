@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from calibration.figures.drawing import decimals
+from calibration.figures.drawing import decimals, ends_apart
 
 register = template.Library()
 SMALLEST_AMOUNT = Decimal("0.0001")
@@ -15,6 +15,13 @@ SMALLEST_AMOUNT = Decimal("0.0001")
 def figure(value: Any, digits: int = 2) -> str:
     """With so many decimals and a true minus sign; '' for a missing value, of which the page says why."""
     return "" if value is None or value == "" else decimals(float(value), int(digits))
+
+
+@register.simple_tag
+def ends(low: Any, high: Any, digits: int = 2) -> tuple[str, str] | None:
+    """The ends of an interval as text, with more decimals where they would look the same; None where they are the same."""
+    missing = {None, ""}
+    return None if low in missing or high in missing else ends_apart(float(low), float(high), 10.0 ** -int(digits))
 
 
 @register.filter

@@ -111,7 +111,7 @@ class TestLeaveOneOut:
         found = leave_one_out(tasks, scores, draws=500)
         assert found.rate == pytest.approx(0.328106, abs=1e-6)
         assert (found.n_tasks, found.n_labels, found.n_tasks_left_out) == (52, 1056, 0)
-        assert found.interval_kind == "bootstrap95"
+        assert found.interval_kind == "wilson95"
         assert found.low < found.rate < found.high
         assert found.chance < found.low
 
