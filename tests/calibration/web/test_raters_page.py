@@ -406,7 +406,7 @@ def test_a_rater_who_inverts_the_scale_is_named_with_the_interval():
     out = StringIO()
     call_command("report_raters", study.slug, stdout=out)
     assert re.search(r"rater p3: correlation with the others -[\d.]+ \(-[\d.]+ to -[\d.]+\), inverted", out.getvalue())
-    assert "raters like these" in out.getvalue()
+    assert "tasks that split the raters: none shown" in out.getvalue()
 
 
 def test_among_ordinary_raters_nobody_is_named_and_the_page_says_not_shown():
