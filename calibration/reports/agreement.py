@@ -15,7 +15,7 @@ from calibration.data.verdicts import judges_verdicts
 from calibration.reports.cache import SLOW_SCORES, shown_setting
 from calibration.reports.codec import Missing
 from calibration.reports.people.groups import NamedPair, Rows
-from calibration.reports.people.populations import Estimate, Interval, SuchRaters, stated
+from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters, stated
 from calibration.reports.registry import ReportKind, Settings, known, register, report_of
 from calibration.statistics.agreement.alpha import Alpha, Metric, krippendorff_alpha
 from calibration.statistics.agreement.leave_one_out import (
@@ -69,7 +69,7 @@ class CriterionAgreement:
     metric: str
     alpha: AlphaValue | NoAlpha
     loo: float | None
-    loo_ends: Estimate | Missing
+    loo_ends: EstimateForBoth | Missing
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class CategoryAgreement:
     n_labels: int
     loo: float | None
     alpha: float | None
-    loo_ends: Estimate | Missing
+    loo_ends: EstimateForBoth | Missing
     alpha_ends: AlphaValue | NoAlpha
 
 
@@ -95,7 +95,7 @@ class CohortAgreement:
     n_labels: int
     loo: float | None
     alpha: float | None
-    loo_ends: Estimate | Missing
+    loo_ends: EstimateForBoth | Missing
     alpha_ends: AlphaValue | NoAlpha
 
 
@@ -112,7 +112,7 @@ class RaterCorrelations:
     n: list[list[int]]
     n_persons: int
     pairs: list[NamedPair]
-    mean: Estimate | Missing
+    mean: EstimateForBoth | Missing
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class AgreementReport:
     loo_interval: Interval
     loo_such: SuchRaters
     alpha: dict[str, AlphaValue | NoAlpha]
-    coefficients: dict[str, Estimate | Missing]
+    coefficients: dict[str, EstimateForBoth | Missing]
     slots: bool
     by_criterion: list[CriterionAgreement]
     by_category: list[CategoryAgreement]
@@ -292,7 +292,7 @@ def _criterion_row(frame: ScoreFrame, key: str, rows: Rows) -> CriterionAgreemen
     return CriterionAgreement(key, metric, _alpha(part, metric, rows), _value(loo), loo)
 
 
-def _value(found: Estimate | Missing) -> float | None:
+def _value(found: EstimateForBoth | Missing) -> float | None:
     return None if isinstance(found, Missing) else found.value
 
 

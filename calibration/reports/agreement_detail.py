@@ -15,7 +15,7 @@ from calibration.reports.agreement import METRICS, ordered_keys
 from calibration.reports.codec import Missing, part
 from calibration.reports.judge_matches import Drawn
 from calibration.reports.people.groups import ICCS, Rows
-from calibration.reports.people.populations import Estimate, stated
+from calibration.reports.people.populations import EstimateForBoth, stated
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.alpha import Alpha, krippendorff_alpha
@@ -64,7 +64,7 @@ class GroupAgreement:
     fleiss: Kappa | Missing
     ac1: Kappa | Missing
     icc: Icc | Missing
-    both: Mapping[str, Estimate | Missing]
+    both: Mapping[str, EstimateForBoth | Missing]
 
 
 @dataclass(frozen=True)

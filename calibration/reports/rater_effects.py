@@ -10,7 +10,7 @@ from annotation.policies.hints import CONDITION
 from calibration.data.circumstances import Circumstances
 from calibration.data.frames import ROLES, Bools, NothingToRead, ScoreFrame
 from calibration.reports.codec import Missing, part
-from calibration.reports.people.populations import Estimate
+from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.people.shares import HintEstimates, TruthRates, correct_estimate, hint_estimates, truth_rates
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions
 from calibration.statistics.errors import TooFewRatings
@@ -194,7 +194,7 @@ class Correctness:
     people: Proportion | Missing
     raters: list[CorrectRate]
     tasks: int
-    pooled: Estimate | Missing
+    pooled: EstimateForBoth | Missing
     by_label: list[TruthRates]
 
 

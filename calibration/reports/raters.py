@@ -21,7 +21,7 @@ from calibration.data.frames import EVERY_KIND, Bools, Ints, NothingToRead, Scor
 from calibration.data.scores import decided_studies, score_frame
 from calibration.reports.agreement import ROLE_ORDER, ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
-from calibration.reports.people.populations import Estimate, stated
+from calibration.reports.people.populations import EstimateForBoth, stated
 from calibration.reports.people.scale_use import ScaleUse, scale_use_part, spread_part
 from calibration.reports.people.shares import Consistent, accuracy_estimate, consistency_estimate
 from calibration.reports.rater_behaviour import Habits, habits_part
@@ -126,7 +126,7 @@ class Accuracies:
     sigma: Mapping[str, float]
     alone: int
     no_mean: int
-    pooled: Estimate | Missing
+    pooled: EstimateForBoth | Missing
     nobody: list[str]
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.models import excluded_shown
 from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
 from calibration.reports.codec import Missing, plain
-from calibration.reports.people.populations import Estimate
+from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.people.scale_use import NamedStanding
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import report_of
@@ -69,7 +69,7 @@ class Command(StudyCommand):
             split = [row.task for row in report.consensus.tasks if row.split]
             self.stdout.write(f"tasks that split the raters: {', '.join(split) or 'none shown'}")
 
-    def _estimate(self, name: str, found: Estimate | Missing) -> None:
+    def _estimate(self, name: str, found: EstimateForBoth | Missing) -> None:
         if isinstance(found, Missing):
             self.stdout.write(f"{name}: {found.reason}")
             return

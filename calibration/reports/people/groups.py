@@ -6,7 +6,7 @@ from functools import partial
 
 from calibration.data.frames import ScoreFrame
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate, estimate_of, or_none, stated
+from calibration.reports.people.populations import EstimateForBoth, estimate_of, or_none, stated
 from calibration.statistics.agreement.alpha import Metric
 from calibration.statistics.agreement.kappas import Chance
 from calibration.statistics.agreement.rater_correlations import icc
@@ -45,22 +45,22 @@ class Rows:
     seed: int
     slots: bool
 
-    def loo(self, part: ScoreFrame) -> Estimate:
+    def loo(self, part: ScoreFrame) -> EstimateForBoth:
         """Inner leave-one-out agreement. Raises NoStatistic."""
         labels = level_places(part.label_values)
         variance = agreement_variance(part.task, labels, part.rater, part.instruction, seed=self.seed)
         return estimate_of(variance, "share", slots=self.slots)
 
-    def alpha(self, part: ScoreFrame, metric: Metric) -> Estimate:
+    def alpha(self, part: ScoreFrame, metric: Metric) -> EstimateForBoth:
         """Krippendorff's alpha; as a nominal label, both bad counts on its own. Raises NoStatistic."""
         values = part.label_values if metric == "nominal" else part.value
         variance = alpha_variance(part.task, values, part.rater, part.instruction, metric=metric, seed=self.seed)
         return estimate_of(variance, "correlation", slots=self.slots)
 
-    def coefficients(self, part: ScoreFrame) -> dict[str, Estimate | Missing]:
+    def coefficients(self, part: ScoreFrame) -> dict[str, EstimateForBoth | Missing]:
         """Fleiss' kappa, AC1, ICC(1), ICC(2,1) and ICC(2,k), or why there is none."""
         labels = level_places(part.label_values)
-        found: dict[str, Estimate | Missing] = {}
+        found: dict[str, EstimateForBoth | Missing] = {}
         chances: dict[str, Chance] = {"fleiss": "fleiss", "ac1": "gwet"}
         for name, chance in chances.items():
             kappa = partial(kappa_variance, part.task, labels, part.rater, part.instruction, chance=chance)
@@ -74,10 +74,10 @@ class Rows:
             found[name] = estimate_of(variance, "correlation", slots=self.slots, place=place)
         return found
 
-    def _coefficient(self, variance: Callable[..., CrossedVariance]) -> Estimate:
+    def _coefficient(self, variance: Callable[..., CrossedVariance]) -> EstimateForBoth:
         return estimate_of(variance(seed=self.seed), "correlation", slots=self.slots)
 
-    def mean_correlation(self, part: ScoreFrame) -> Estimate:
+    def mean_correlation(self, part: ScoreFrame) -> EstimateForBoth:
         """The mean of Pearson's correlation over pairs of raters. Raises NoStatistic."""
         variance = pair_correlation_variance(part.task, part.rater, part.value, part.instruction, seed=self.seed)
         return estimate_of(variance, "correlation", slots=self.slots)

@@ -39,7 +39,7 @@ class SuchRaters:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EstimateForBoth:
     """A statistic of people with its interval for these raters and that for such raters."""
 
     value: float
@@ -66,16 +66,16 @@ def these_of(variance: CrossedVariance, scale: Scale, *, place: int = 0) -> Inte
     return Interval(float(ends.low[place]), float(ends.high[place]), JACKKNIFE, variance.n_instructions)
 
 
-def estimate_of(variance: CrossedVariance, scale: Scale, *, slots: bool, place: int = 0) -> Estimate:
+def estimate_of(variance: CrossedVariance, scale: Scale, *, slots: bool, place: int = 0) -> EstimateForBoth:
     """The value at `place` with both of its intervals."""
-    return Estimate(
+    return EstimateForBoth(
         float(variance.value[place]),
         these_of(variance, scale, place=place),
         such_of(variance, scale, slots=slots, place=place),
     )
 
 
-def stated(compute: Callable[[], Estimate]) -> Estimate | Missing:
+def stated(compute: Callable[[], EstimateForBoth]) -> EstimateForBoth | Missing:
     """The estimate from `compute`, or why there is none."""
     try:
         return compute()

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibration.data.frames import Bools, Floats, ScoreFrame
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate, estimate_of, stated
+from calibration.reports.people.populations import EstimateForBoth, estimate_of, stated
 from calibration.statistics.agreement.proportions import Proportion
 from calibration.statistics.populations import pooled_variance
 from calibration.statistics.raters.hints import hint_variance
@@ -32,8 +32,8 @@ class PooledLabelRates:
     """Sensitivity and specificity for a label of all people's answers."""
 
     label: float
-    sensitivity: Estimate | Missing
-    specificity: Estimate | Missing
+    sensitivity: EstimateForBoth | Missing
+    specificity: EstimateForBoth | Missing
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class TruthRates:
 class Consistent:
     """Repeat consistency pooled over people, and the share of second answers that equal the first."""
 
-    rate: Estimate
-    first_repeat: Estimate
+    rate: EstimateForBoth
+    first_repeat: EstimateForBoth
 
 
 @dataclass(frozen=True)
 class HintEstimates:
     """The effect of hints on one criterion's scores (see HintEffect)."""
 
-    difference: Estimate
-    percent: Estimate
+    difference: EstimateForBoth
+    percent: EstimateForBoth
 
 
-def accuracy_estimate(found: Accuracy, rows: ScoreFrame, *, slots: bool, seed: int) -> Estimate:
+def accuracy_estimate(found: Accuracy, rows: ScoreFrame, *, slots: bool, seed: int) -> EstimateForBoth:
     """The share of people's scores within one sigma; rows are those from which `found` was computed."""
     kept = found.kept
     variance = pooled_variance(
@@ -93,7 +93,7 @@ def consistency_estimate(rows: ScoreFrame, *, slots: bool, seed: int) -> Consist
     return Consistent(_mapped(among, room), estimate_of(second, "share", slots=slots))
 
 
-def correct_estimate(right: Bools, rows: ScoreFrame, *, slots: bool, seed: int = 0) -> Estimate | Missing:
+def correct_estimate(right: Bools, rows: ScoreFrame, *, slots: bool, seed: int = 0) -> EstimateForBoth | Missing:
     """The share of people's answers that equal the correct one."""
     people = ~rows.is_judge
     return stated(
@@ -123,7 +123,7 @@ def hint_estimates(
 ) -> HintEstimates | Missing:
     """The effect of hints for both populations; see hint_effect."""
 
-    def computed(place: int) -> Estimate | Missing:
+    def computed(place: int) -> EstimateForBoth | Missing:
         return stated(
             lambda: estimate_of(
                 hint_variance(score, hinted, units, raters=rows.rater, instructions=rows.instruction, seed=seed),
@@ -142,7 +142,7 @@ def hint_estimates(
 def _pooled(rows: ScoreFrame, truth: Floats, label: float, *, slots: bool) -> PooledLabelRates:
     same, is_it, people = rows.label_values == label, truth == label, ~rows.is_judge
 
-    def of(hits: Bools, among: Bools) -> Estimate | Missing:
+    def of(hits: Bools, among: Bools) -> EstimateForBoth | Missing:
         return stated(
             lambda: estimate_of(
                 pooled_rate(hits, among & people, raters=rows.rater, clusters=rows.instruction), "share", slots=slots
@@ -152,14 +152,14 @@ def _pooled(rows: ScoreFrame, truth: Floats, label: float, *, slots: bool) -> Po
     return PooledLabelRates(label, of(same, is_it), of(~same, ~is_it))
 
 
-def _mapped(found: Estimate, room: float) -> Estimate:
+def _mapped(found: EstimateForBoth, room: float) -> EstimateForBoth:
     """The estimate of 1 - (1 - share) * room."""
 
     def of(share: float | None) -> float | None:
         return None if share is None else 1 - (1 - share) * room
 
     these, such = found.these, found.such
-    return Estimate(
+    return EstimateForBoth(
         1 - (1 - found.value) * room,
         replace(these, low=of(these.low), high=of(these.high)),
         replace(such, low=of(such.low), high=of(such.high)),

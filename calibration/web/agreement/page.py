@@ -22,7 +22,7 @@ from calibration.reports.agreement import (
     agreement_settings,
 )
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate, Interval
+from calibration.reports.people.populations import EstimateForBoth, Interval
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.agreement.populations import (
     both_cells,
@@ -402,7 +402,7 @@ def _matrix_block(report: AgreementReport) -> Block | None:
         "corrected for the number of pairs: the highest and the lowest pair say little about these raters."
     ) % {"n": MIN_CLUSTERS}
     said = ""
-    if isinstance(matrix.mean, Estimate):
+    if isinstance(matrix.mean, EstimateForBoth):
         said = gettext("On average, the scores of two raters correlate with %(correlation)s.") % {
             "correlation": said_for_both(matrix.mean)
         }

@@ -6,7 +6,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.reports.agreement import AgreementReport, AlphaValue
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate, Interval, SuchRaters
+from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.intervals import range_words
@@ -46,7 +46,7 @@ def both_cells(value: float | None, these: Interval, such: SuchRaters | None) ->
     return [value, *wide, *((None, None) if these.kind == "none" else (these.low, these.high))]
 
 
-def estimate_cells(found: Estimate | Missing) -> list[float | None]:
+def estimate_cells(found: EstimateForBoth | Missing) -> list[float | None]:
     """The cells of both_columns for an estimate; empty ones where there is none."""
     return [None] * 5 if isinstance(found, Missing) else both_cells(found.value, found.these, found.such)
 
@@ -58,7 +58,7 @@ def widest(these: Interval, such: SuchRaters | None) -> tuple[float | None, floa
     return (None, None) if these.kind == "none" else (these.low, these.high)
 
 
-def said_for_both(found: Estimate, step: float = 0.01) -> str:
+def said_for_both(found: EstimateForBoth, step: float = 0.01) -> str:
     """Write '0.83 (raters like these: 95 % interval 0.61 to 0.94; exactly these raters: 0.78 to 0.87)'."""
     value, these = number(found.value, step), found.these
     wide = "" if found.such.low is None else range_words(found.such.low, found.such.high or 0.0, step)
@@ -135,7 +135,7 @@ def populations_block(report: AgreementReport, *, items: bool) -> Block | None:
     if report.matrix is not None:
         named["pairs"] = report.matrix.mean
     for name, found in named.items():
-        if isinstance(found, Estimate):
+        if isinstance(found, EstimateForBoth):
             rows.append((names[name], found.value, found.these, found.such))
     such_name, these_name = gettext("raters like these"), gettext("exactly these raters")
     bars = []

@@ -8,7 +8,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate
+from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.rater_effects import Consensus, Designs, HintEffects, Severities, Variances
 from calibration.statistics.raters.severity_spread import SeveritySpread
 from calibration.statistics.shares import Share
@@ -63,7 +63,7 @@ def hint_blocks(study: Study, found: HintEffects | Missing) -> list[Block]:
     return [Block("hints", title, answer=answer, table=Table(columns, rows), notes=notes)]
 
 
-def _hint_cells(found: Share, both: Estimate | None) -> list[float | None]:
+def _hint_cells(found: Share, both: EstimateForBoth | None) -> list[float | None]:
     """Both intervals, or with too few instructions the range over leaving one out for these raters."""
     if both is not None and both.these.kind != "none":
         return estimate_cells(both)

@@ -9,7 +9,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Distribution, distributions
 from calibration.reports.codec import Missing
-from calibration.reports.people.populations import Estimate
+from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.rater_effects import Correctness
 from calibration.reports.raters import (
     RATERS,
@@ -117,11 +117,11 @@ def _opening(report: RatersReport) -> str:
     return sentence
 
 
-def _rate_of(found: Consistencies) -> Estimate | Missing:
+def _rate_of(found: Consistencies) -> EstimateForBoth | Missing:
     return found.pooled if isinstance(found.pooled, Missing) else found.pooled.rate
 
 
-def pooled_words(both: Estimate | Missing, ranged: ValueWithEnds) -> str:
+def pooled_words(both: EstimateForBoth | Missing, ranged: ValueWithEnds) -> str:
     """Write the value with both intervals; with too few instructions, with the range over leaving one out."""
     if isinstance(both, Missing) or both.these.kind == "none":
         return estimate_words(ranged)
