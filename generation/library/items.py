@@ -20,7 +20,7 @@ LONG_NAME = Wording("items.long_name", "the name %(name)s... is too long")
 
 NO_INSTRUCTION = Wording("items.no_instruction", "no instruction %(name)s in benchmark %(benchmark)s")
 NO_RESPONSE = Wording("items.no_response", "no response %(name)s in benchmark %(benchmark)s")
-SEVERAL_RESPONSES = Wording("items.several_responses", "benchmark %(benchmark)s has %(n)s responses to %(name)s")
+SEVERAL_RESPONSES = Wording("items.several_responses", "benchmark %(benchmark)s has several responses to %(name)s")
 NAME_MODEL = Wording("items.name_model", "name the model of each row in a column")
 NO_RESPONSE_OF = Wording("items.no_response_of", "no response of %(model)s to %(name)s in benchmark %(benchmark)s")
 LOAD_FIRST = Wording("items.load_first", "load its instructions and responses first")
@@ -135,8 +135,8 @@ class Items:
                 what = (NO_INSTRUCTION if name.model else NO_RESPONSE)(name=repr(known), benchmark=slug)
             elif name.model:
                 what = NO_RESPONSE_OF(model=repr(name.model), name=repr(name.instruction_id), benchmark=slug)
-            elif several := len(self._by_item.get(name.item, ())):
-                raise place.bad(SEVERAL_RESPONSES(benchmark=slug, n=several, name=repr(name.item)), NAME_MODEL())
+            elif self._by_item.get(name.item):
+                raise place.bad(SEVERAL_RESPONSES(benchmark=slug, name=repr(name.item)), NAME_MODEL())
             else:
                 what = NO_RESPONSE(name=repr(name.item), benchmark=slug)
             raise place.bad(what, LOAD_FIRST())

@@ -63,7 +63,8 @@ MIXED_UP = Wording(
 )
 OF_ONE_KIND = Wording(
     "llmeval.of_one_kind",
-    "Ours rests on %(n)d questions with this criterion; the paper has %(whole)d questions, objective and subjective.",
+    "Questions with this criterion that are answered here: %(n)d; questions of the paper, objective and subjective: "
+    "%(whole)d.",
 )
 RANKS_NEED_ALL = Wording("llmeval.ranks_need_all", "Ranks need scores of all %(n)d models.")
 OFF_SCALE = Wording(

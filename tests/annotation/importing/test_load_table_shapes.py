@@ -160,7 +160,9 @@ def test_correct_choices_of_pairs_follow_the_sides_of_the_task(table):
 def test_a_correct_answer_to_an_item_of_two_models_needs_the_model(table):
     rows = "item,model,rater,criterion,value,right\nx,m,p0,a,1,2\nx,n,p0,a,2,2\n"
     load("ratings", table(rows), *RATINGS, "--column", "model=model")
-    with pytest.raises(CommandError, match=r"line 2: benchmark s has 2 responses to 'x'; name the model of each row"):
+    with pytest.raises(
+        CommandError, match=r"line 2: benchmark s has several responses to 'x'; name the model of each row"
+    ):
         load("ratings", table(rows), *TRUTH, "--column", "criterion=criterion")
     with pytest.raises(CommandError, match=r"no response 'y' in benchmark s; load its instructions"):
         load("ratings", table("item,criterion,right\ny,a,2\n", "u.csv"), *TRUTH, "--column", "criterion=criterion")

@@ -138,7 +138,7 @@ def test_the_second_stages_tables_follow_by_hand(second):
     assert "2 or more apart on 50.00 %" in found.reason
     found = cells("llmeval2", "9", workspace)
     assert found["360", "correctness, manual"].reason == (
-        "Ours rests on 2 questions with this criterion; the paper has 480 questions, objective and subjective."
+        "Questions with this criterion that are answered here: 2; questions of the paper, objective and subjective: 480."
     )
     assert found["Claude", "correctness, GPT-4"].reason == "No answer by GPT-4 about this model is stored."
     assert found["Claude", "correctness, manual"].reason == "No person's answer about this model is stored."
