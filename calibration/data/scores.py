@@ -226,3 +226,11 @@ def _variants(criteria: Criteria, assignments: QuerySet[Assignment], owner: Ints
 
 def _subquery_of(pks: Ints) -> list[int]:
     return [int(pk) for pk in pks]
+
+
+def named_raters(raters: Ints) -> Ints | None:
+    """Codes from 0 up of the persons behind these pks (n,), None where some of them are positions, not persons."""
+    known, codes = np.unique(raters, return_inverse=True)
+    if Rater.objects.filter(pk__in=known.tolist(), kind=Rater.Kind.SLOT).exists():
+        return None
+    return codes.reshape(-1).astype(np.int64)

@@ -9,7 +9,9 @@ import numpy as np
 
 from calibration.data.circumstances import Circumstances, response_characters
 from calibration.data.frames import Bools, Floats, Ints, ScoreFrame
+from calibration.data.scores import named_raters
 from calibration.reports.codec import INLINED, Missing, part
+from calibration.statistics.crossed import Crossed, WhyNot
 from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, LengthBias, PositionBias, length_bias, position_bias
 from calibration.statistics.ranking.bradley_terry import (
     ELO_POINTS,
@@ -17,13 +19,30 @@ from calibration.statistics.ranking.bradley_terry import (
     bradley_terry_intervals,
     on_elo_scale,
 )
-from calibration.statistics.ranking.comparisons import Games, as_games
+from calibration.statistics.ranking.comparisons import Games, UnboundedStrength, as_games
 from calibration.statistics.ranking.coverage import instructions_compared, unranked_in
 from calibration.statistics.ranking.davidson import davidson
 from calibration.statistics.ranking.elo import elo, elo_orders
 from calibration.statistics.ranking.paired_effects import PairedEffects, length_contrast, paired_effects
 from calibration.statistics.ranking.pairs import Points, points
-from calibration.statistics.ranking.rank_intervals import rank_ends, ranks, ranks_among
+from calibration.statistics.ranking.populations import (
+    Difference,
+    ModelDifference,
+    differences_shown,
+    named_differences,
+    ranks_left,
+)
+from calibration.statistics.ranking.rank_intervals import ranks_among
+from calibration.statistics.ranking.strength_populations import (
+    VIRTUAL_TIES,
+    Bound,
+    StrengthBounds,
+    crossed_davidson,
+    crossed_points,
+    crossed_strengths,
+    exact_p,
+    strength_bounds,
+)
 from calibration.statistics.report_reasons import NoLengths, NoPairs, NoPositions
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
@@ -36,6 +55,10 @@ ORDERS = 200
 @dataclass(frozen=True)
 class ModelStrength:
     """A model's Bradley-Terry strength in Elo points with its ends, and the rank with the ends of the true rank.
+
+    `low` and `high` are for exactly these raters, `such_low` and `such_high` for raters like these, None where not stated.
+    With a `bound`, no finite strength was estimated: the strength is that with virtual ties, and `bound_at` a one-sided
+    95 % bound.
 
     Ranks are among the models that are ranked; `not_ranked` says why the model is not. `clusters` counts the different
     instructions on which it was compared.
@@ -50,33 +73,30 @@ class ModelStrength:
     rank_high: int | None
     clusters: int
     not_ranked: NotRanked
-
-
-@dataclass(frozen=True)
-class Lead:
-    """How many Elo points the first model is ahead of the second."""
-
-    value: float
-    low: float
-    high: float
-    interval_kind: IntervalKind
+    such_low: float | None
+    such_high: float | None
+    bound: Bound
+    bound_at: float | None
 
 
 @dataclass(frozen=True)
 class Strengths:
     """Bradley-Terry strengths of k models, the strongest first, and after the others those that are not ranked.
 
-    `ahead` (k, k) is the probability that the row's model is truly ahead of the column's, `beats` (k, k) that it is
-    preferred in one comparison.
+    `differences` of ranked models in Elo points begin with that of the first two; ranks hold all at once with 95 %.
+    `beats` (k, k) is the probability that the row's model is preferred to the column's in one comparison. `not_stated` says
+    why there are no ends for raters like these; `virtual_ties` were added to each pair (0: none).
     """
 
     models: list[ModelStrength]
     interval_kind: IntervalKind
     clusters: int
     draws: int
-    ahead: list[list[float | None]] | Missing
     beats: FloatArray
-    lead: Lead
+    differences: list[ModelDifference]
+    not_stated: WhyNot
+    n_raters: int
+    virtual_ties: float
 
 
 @dataclass(frozen=True)
@@ -158,8 +178,19 @@ class CategoryPoints:
 
 
 @dataclass(frozen=True)
+class SuchEnds:
+    """Ends (k,) for raters like these, in the order of the models of the part they belong to."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
 class PairParts:
-    """Every part of a ranking from `n_games` comparisons; `n_left_out` compare no two different models."""
+    """Every part of a ranking from `n_games` comparisons; `n_left_out` compare no two different models.
+
+    `points_such` and `davidson_such` are ends for raters like these, None where they are not stated.
+    """
 
     n_games: int
     n_left_out: int
@@ -171,6 +202,8 @@ class PairParts:
     position: PositionBias | Missing
     length: list[LengthBias | Missing] | Missing
     by_category: list[CategoryPoints]
+    points_such: SuchEnds | Missing | None = None
+    davidson_such: SuchEnds | Missing | None = None
 
 
 @dataclass(frozen=True)
@@ -178,7 +211,8 @@ class PlayedGames:
     """Games in the order played, with what else is known of each; arrays (n,).
 
     `known_side` where it is recorded which side stood first (elsewhere the task's response A counts as first);
-    characters of the first and the second side, 0 with `known_length` false where a text is not stored.
+    characters of the first and the second side, 0 with `known_length` false where a text is not stored. `rater` are codes
+    from 0 up, None where the data number positions, not persons.
     """
 
     games: Games
@@ -190,6 +224,7 @@ class PlayedGames:
     category: Ints
     category_names: Mapping[int, str]
     instruction: Ints
+    rater: Ints | None = None
 
     def subset(self, mask: Bools) -> Games:
         """The games where `mask` holds, among the models that play in them."""
@@ -233,6 +268,7 @@ def played_games(frame: ScoreFrame, around: Circumstances) -> PlayedGames:
         category=np.where(own.parent > 0, own.parent, own.category)[order],
         category_names=own.category_names,
         instruction=own.instruction[order],
+        rater=named_raters(own.rater[order]),
     )
 
 
@@ -254,6 +290,8 @@ def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) 
         position=part(lambda: position_part(played, draws, seed)),
         length=length_parts(played, draws, seed),
         by_category=_by_category(played, draws, seed),
+        points_such=part(lambda: _such_ends(crossed_points(played.games, played.rater))),
+        davidson_such=part(lambda: _davidson_such(played)),
     )
 
 
@@ -289,50 +327,80 @@ def _in_order(value: Floats, ranked: Bools) -> Ints:
 
 
 def _strength(played: PlayedGames, draws: int, seed: int) -> Strengths:
-    """Fit Bradley-Terry on the scale of Elo points, the strongest first."""
-    found = bradley_terry_intervals(played.games, draws=draws, seed=seed)
-    ranked = _ranked(played.games)
-    order = _in_order(found.fit.strength, ranked)
-    strength, low, high = (on_elo_scale(values) for values in (found.fit.strength, found.low, found.high))
-    columns = (
-        *(_named(played, found.fit.models), strength, low, high, *_ranks(found, ranked)),
-        *(instructions_compared(played.games), _why_not(played.games)),
-    )
-    ahead = part(found.ahead)
+    """Fit Bradley-Terry on the scale of Elo points, the strongest first; with virtual ties if a model has no finite one."""
+    games, raters = played.games, played.rater
+    bounds: StrengthBounds | None = None
+    try:
+        found = bradley_terry_intervals(games, draws=draws, seed=seed)
+    except UnboundedStrength:
+        found = bradley_terry_intervals(games, virtual_ties=VIRTUAL_TIES, draws=draws, seed=seed)
+        bounds = strength_bounds(games, raters, found.fit)
+    k, ranked = len(games.models), _ranked(games)
+    crossed = crossed_strengths(games, raters, found.fit)
+    exact = exact_p(games, raters, bounds) if bounds else {}
+    rows = differences_shown(crossed.part(slice(k, None)), ranked, positions=raters is None, exact=exact)
+    order, names = _in_order(found.fit.strength, ranked), _named(played, games.models)
+    why: WhyNot = crossed.not_stated[0] or ""
     return Strengths(
-        models=rows_in_order(ModelStrength, order, columns),
+        models=rows_in_order(ModelStrength, order, _columns(played, found, crossed.part(slice(0, k)), rows, bounds)),
         interval_kind=found.interval_kind,
         clusters=found.clusters,
         draws=found.draws,
-        ahead=ahead if isinstance(ahead, Missing) else ahead[np.ix_(order, order)].tolist(),
         beats=found.fit.beats[np.ix_(order, order)],
-        lead=_lead(found, order),
+        differences=named_differences(rows, names, order, scale=ELO_POINTS),
+        not_stated="positions" if raters is None and why != "few_instructions" else why,
+        n_raters=0 if raters is None else int(crossed.n_raters[0]),
+        virtual_ties=found.fit.virtual_ties,
     )
 
 
-def _ranks(found: BradleyTerryIntervals, ranked: Bools) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ranks (k,) and their ends among the models that are ranked, None for the others."""
-    point, sample = found.fit.strength[ranked], found.strength_draws[:, ranked]
-    among = (ranks(point), *rank_ends(point, sample, found.interval_kind, found.clusters))
-    columns = tuple(np.full(len(ranked), None, dtype=object) for _each in among)
-    for column, values in zip(columns, among, strict=True):
-        column[ranked] = values.tolist()
-    return columns[0], columns[1], columns[2]
+def _columns(
+    played: PlayedGames,
+    found: BradleyTerryIntervals,
+    crossed: Crossed,
+    rows: Sequence[Difference],
+    bounds: StrengthBounds | None,
+) -> Sequence[Sequence[object] | np.ndarray]:
+    """The columns (k,) of ModelStrength."""
+    games, ranked = played.games, _ranked(played.games)
+    k = len(games.models)
+    strength, low, high = (on_elo_scale(values) for values in (found.fit.strength, found.low, found.high))
+    rank, (rank_low, rank_high) = ranks_among(found.fit.strength, ranked), ranks_left(rows, ranked)
+    ends = [on_elo_scale(end) for end in crossed.ends(such=True)]
+    kinds = bounds.kind if bounds else ("",) * k
+    unknown = np.array([why is not None or bool(kind) for why, kind in zip(crossed.not_stated, kinds, strict=True)])
+    at = [None if bounds is None or not kinds[i] else float(on_elo_scale(bounds.bound)[i]) for i in range(k)]
+    return (
+        *(_named(played, games.models), strength, low, high),
+        *(_none_where(~ranked, column) for column in (rank, rank_low, rank_high)),
+        *(instructions_compared(games), _why_not(games)),
+        *(_none_where(unknown, end) for end in ends),
+        np.array(kinds, dtype=object),
+        np.array(at, dtype=object),
+    )
+
+
+def _none_where(mask: Bools, values: np.ndarray) -> np.ndarray:
+    found = np.full(len(values), None, dtype=object)
+    found[~mask] = values[~mask].tolist()
+    return found
+
+
+def _such_ends(crossed: Crossed) -> SuchEnds | None:
+    """The ends for raters like these, None where one of them is not stated."""
+    if any(crossed.not_stated):
+        return None
+    return SuchEnds(*crossed.ends(such=True))
+
+
+def _davidson_such(played: PlayedGames) -> SuchEnds | None:
+    found = _such_ends(crossed_davidson(played.games, played.rater, davidson(played.games)))
+    return None if found is None else SuchEnds(on_elo_scale(found.low), on_elo_scale(found.high))
 
 
 def rows_in_order(row: Callable[..., T], order: Ints, columns: Sequence[Sequence[object] | np.ndarray]) -> list[T]:
     """Build a row for each place in `order` from columns (k,), in the order of the row's fields."""
     return [row(*values) for values in zip(*(np.asarray(column)[order].tolist() for column in columns), strict=True)]
-
-
-def _lead(found: BradleyTerryIntervals, order: Ints) -> Lead:
-    first, second = int(order[0]), int(order[1])
-    return Lead(
-        value=ELO_POINTS * (found.fit.strength[first] - found.fit.strength[second]),
-        low=ELO_POINTS * found.difference_low[first, second],
-        high=ELO_POINTS * found.difference_high[first, second],
-        interval_kind=found.interval_kind,
-    )
 
 
 def _davidson(played: PlayedGames, draws: int, seed: int) -> TieStrengths:

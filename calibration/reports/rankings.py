@@ -20,29 +20,45 @@ from calibration.data.frames import (
     ScoreFrame,
     data_hash,
 )
-from calibration.data.scores import score_frame
+from calibration.data.scores import named_raters, score_frame
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.pair_rankings import PairParts, pair_parts
 from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.crossed import Crossed, WhyNot
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.ranking.coverage import Unranked, unranked
+from calibration.statistics.ranking.populations import (
+    SKEWED_UNDER,
+    Difference,
+    ModelDifference,
+    crossed_means,
+    differences_shown,
+    named_differences,
+    ranks_left,
+    skewed_reach,
+)
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks, power_curve, shared_ranks
+from calibration.statistics.ranking.rank_intervals import ranks_among
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
 from calibration.statistics.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels, TooFewRanked
-from calibration.statistics.resampling import IntervalKind
+from calibration.statistics.resampling import MIN_CLUSTERS, IntervalKind
 from calibration.statistics.ties import descending
 
 DRAWS = 1000
 PEOPLE = "people"
 ALL = "all criteria"
 REPEATS = 20
+SKEWED, FEW_IF_SKEWED = 1.5, 30
+"""Skewness of the scores, and number of instructions, at which a mean's interval holds the truth less often than 95 %."""
 
 
 @dataclass(frozen=True)
 class ModelMean:
     """A model's mean of `n` scores with its ends over `clusters`, and its rank with the ends of the true rank.
+
+    `low` and `high` are for exactly these raters, `such_low` and `such_high` for raters like these, None where not stated.
 
     A model that is `not_ranked`, because it was rated on too few instructions, has neither rank nor ends of one.
     """
@@ -58,6 +74,8 @@ class ModelMean:
     interval_kind: IntervalKind
     clusters: int
     not_ranked: Literal["", "few", "no_interval"] = ""
+    such_low: float | None = None
+    such_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,12 +87,19 @@ class ModelMeans:
 
 @dataclass(frozen=True)
 class RankedMeans(ModelMeans):
-    """Mean scores with the probability (k, k) that the row's model is truly ahead of the column's.
+    """Mean scores with the differences of ranked models, whose ranks hold all at once with 95 %.
 
-    The probability is None where one of the two models has no 95 % interval.
+    `differences` begins with that of the first two. `not_stated` says why there are no ends for raters like these.
+    `skewed` models have so few and so skewed scores that their intervals may hold the truth more rarely. `reversed_in` is
+    the number of categories if the second model has the higher mean in each of them that both have, else 0.
     """
 
-    ahead: list[list[float | None]] | Missing
+    differences: list[ModelDifference]
+    not_stated: WhyNot
+    n_instructions: int
+    n_raters: int
+    skewed: list[str]
+    reversed_in: int
 
 
 @dataclass(frozen=True)
@@ -232,8 +257,70 @@ def _one_score(frame: ScoreFrame, key: str) -> tuple[Floats, ScoreFrame, list[fl
 
 
 def _ranked_means(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> RankedMeans:
+    found = _populations(value, rows, draws, seed)
+    order, names = _order(found.means), [rows.model_names[int(str(pk))] for pk in found.means.models]
+    why = found.crossed.not_stated[int(order[0])] or ""
+    return RankedMeans(
+        models=_models(found, rows.model_names),
+        differences=named_differences(found.differences, names, order),
+        not_stated="positions" if found.positions and why not in ("", "few_instructions") else why,
+        n_instructions=int(found.crossed.n_instructions.max()),
+        n_raters=0 if found.positions else int(found.crossed.n_raters.max()),
+        skewed=[names[place] for place in np.flatnonzero(found.skewed)],
+        reversed_in=_reversed_in(value, rows, *(int(str(found.means.models[place])) for place in order[:2])),
+    )
+
+
+@dataclass(frozen=True)
+class _Populations:
+    """Means with their variances for both populations, the differences of ranked models, and standard errors reached."""
+
+    means: MeanScores
+    crossed: Crossed
+    differences: list[Difference]
+    ranked: Bools
+    below: Floats
+    above: Floats
+    skewed: Bools
+    positions: bool
+
+
+def _populations(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> _Populations:
     found = _mean_scores(value, rows, draws, seed)
-    return RankedMeans(_models(found, rows.model_names), part(lambda: _ahead(found, _order(found))))
+    model, instruction = [
+        np.unique(pks, return_inverse=True)[1].reshape(-1).astype(np.int64) for pks in (rows.model, rows.instruction)
+    ]
+    raters = named_raters(rows.rater)
+    crossed, between = crossed_means(value, model, instruction, raters)
+    ranked = ~np.isin(np.arange(len(found.mean)), list(_not_ranked(found)))
+    below, above = skewed_reach(value, model, instruction, draws=draws or DRAWS, seed=seed)
+    spread = np.array([_skewness(value[model == place]) for place in range(len(found.mean))])
+    return _Populations(
+        means=found,
+        crossed=crossed,
+        differences=differences_shown(between, ranked, positions=raters is None),
+        ranked=ranked,
+        below=below,
+        above=above,
+        skewed=(found.clusters < FEW_IF_SKEWED) & (found.clusters >= MIN_CLUSTERS) & (np.abs(spread) > SKEWED),
+        positions=raters is None,
+    )
+
+
+def _skewness(values: Floats) -> float:
+    spread = float(values.std())
+    return float(((values - values.mean()) ** 3).mean()) / spread**3 if spread > 0 else 0.0
+
+
+def _reversed_in(value: Floats, rows: ScoreFrame, first: int, second: int) -> int:
+    """The number of categories that both models have, if the second has the higher mean in each of them, else 0."""
+    parents = np.where(rows.parent > 0, rows.parent, rows.category)
+    behind = []
+    for category in np.unique(parents):
+        own = [value[(parents == category) & (rows.model == model)] for model in (first, second)]
+        if own[0].size and own[1].size:
+            behind.append(float(own[0].mean()) < float(own[1].mean()))
+    return len(behind) if len(behind) > 1 and all(behind) else 0
 
 
 def _mean_scores(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> MeanScores:
@@ -255,31 +342,48 @@ def _order(found: MeanScores) -> Ints:
     return np.concatenate([order[~last[order]], order[last[order]]])
 
 
-def _models(found: MeanScores, names: Mapping[int, str]) -> list[ModelMean]:
-    out = _not_ranked(found)
-    ranked = ~np.isin(np.arange(len(found.mean)), list(out))
-    places = np.flatnonzero(ranked).tolist()
-    ends = zip(*(values.tolist() for values in found.ranks_among(ranked)), strict=True)
-    ranks: dict[int, tuple[int, int, int]] = dict(zip(places, ends, strict=True))
+def _models(made: _Populations, names: Mapping[int, str]) -> list[ModelMean]:
+    found, out = made.means, _not_ranked(made.means)
+    low, high = ranks_left(made.differences, made.ranked)
+    rank = ranks_among(found.mean, made.ranked)
+    such_low, such_high, these_low, these_high = _ends(made)
     rows = []
     for place in _order(found).tolist():
-        rank, low, high = ranks.get(place, (None, None, None))
+        stated = made.crossed.not_stated[place] is None
+        ranked = bool(made.ranked[place])
         rows.append(
             ModelMean(
                 model=names[int(str(found.models[place]))],
                 mean=float(found.mean[place]),
-                low=float(found.low[place]),
-                high=float(found.high[place]),
-                rank=rank,
-                rank_low=low,
-                rank_high=high,
+                low=float(these_low[place]),
+                high=float(these_high[place]),
+                rank=int(rank[place]) if ranked else None,
+                rank_low=int(low[place]) if ranked else None,
+                rank_high=int(high[place]) if ranked else None,
                 n=int(found.n[place]),
                 interval_kind=found.kinds[place],
                 clusters=int(found.clusters[place]),
                 not_ranked=_WHY[out.get(place)],
+                such_low=float(such_low[place]) if stated else None,
+                such_high=float(such_high[place]) if stated else None,
             )
         )
     return rows
+
+
+def _ends(made: _Populations) -> tuple[Floats, Floats, Floats, Floats]:
+    """Ends (k,) for such raters and for these; with few instructions, both follow the skew of the scores."""
+    found, crossed = made.means, made.crossed
+    few = (found.clusters < SKEWED_UNDER) & (found.clusters >= MIN_CLUSTERS) & ~np.isnan(made.below)
+    usual = crossed.reach(such=False)
+    ends = []
+    for such in (True, False):
+        error = np.sqrt(crossed.such if such else crossed.these)
+        scale = crossed.reach(such=such) / usual
+        ends.append(found.mean - np.where(few, made.below, usual) * scale * error)
+        ends.append(found.mean + np.where(few, made.above, usual) * scale * error)
+    # From 60 instructions on, the ends for these raters are those of the bootstrap; under 20, of leaving one out.
+    return ends[0], ends[1], np.where(few, ends[2], found.low), np.where(few, ends[3], found.high)
 
 
 _WHY: Mapping[Unranked | None, Literal["", "few", "no_interval"]] = {
@@ -289,18 +393,9 @@ _WHY: Mapping[Unranked | None, Literal["", "few", "no_interval"]] = {
 }
 
 
-def _ahead(found: MeanScores, order: Ints) -> list[list[float | None]]:
-    """Order the probabilities as the page does; None where one of the two has no 95 % interval."""
-    places, chance = found.ahead()
-    column = {int(place): at for at, place in enumerate(places)}
-    at = [column.get(int(place)) for place in order]
-    return [[None if line is None or other is None else float(chance[line, other]) for other in at] for line in at]
-
-
 def _by_category(value: Floats, rows: ScoreFrame, draws: int, seed: int) -> list[CategoryMeans]:
     def means(mask: Bools) -> ModelMeans:
-        found = _mean_scores(value[mask], rows.select(mask), draws, seed)
-        return ModelMeans(_models(found, rows.model_names))
+        return ModelMeans(_models(_populations(value[mask], rows.select(mask), draws, seed), rows.model_names))
 
     parents = np.where(rows.parent > 0, rows.parent, rows.category)
     found = [

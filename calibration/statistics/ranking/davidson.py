@@ -111,6 +111,16 @@ def davidson(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int =
     )
 
 
+def davidson_refits(tables: FloatArray, start: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Strengths and log tie parameter (b, k + 1) of tables (b, pairs, 3) near `start`, and which are determined (b,)."""
+    k = len(start) - 1
+    usable = _determined(tables, k)
+    found = np.zeros((len(tables), k + 1))
+    places = np.flatnonzero(usable)
+    found[places], usable[places] = _fit(tables[places], np.broadcast_to(start, (places.size, k + 1)))
+    return found, usable
+
+
 def _determined(tables: FloatArray, models: int) -> BoolArray:
     """Whether a finite maximum is sure for tables (b, pairs, 3): connected, a tie, and wins that lead in a circle.
 

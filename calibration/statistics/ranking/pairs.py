@@ -91,8 +91,8 @@ def points(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = M
     """Compute the points of every model. LLMEval (arXiv 2312.07398), Eq. 1 and 2; "both bad" is a tie."""
     tables = pair_tables(games, draws=draws, seed=seed, min_clusters=min_clusters)
     k = len(games.models)
-    ended = _by_model(tables.total[None], k)[0]
-    drawn = _by_model(tables.resampled, k)
+    ended = outcomes_by_model(tables.total[None], k)[0]
+    drawn = outcomes_by_model(tables.resampled, k)
     played = drawn.sum(axis=2)
     sample = (drawn[..., 0] + drawn[..., 1] / 2) / np.maximum(played, 1)
     total = ended[:, 0] + ended[:, 1] / 2
@@ -117,7 +117,7 @@ def points(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = M
     )
 
 
-def _by_model(tables: FloatArray, models: int) -> FloatArray:
+def outcomes_by_model(tables: FloatArray, models: int) -> FloatArray:
     """Count wins, ties and losses of each model, (b, k, 3), from tables (b, pairs, 3)."""
     i, j = pair_indices(models)
     of_first = np.zeros((len(i), models))

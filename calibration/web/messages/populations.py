@@ -80,9 +80,9 @@ def not_stated_words(why: WhyNot, n_instructions: int, n_raters: int, *, items: 
     return ""
 
 
-def populations_note() -> str:
-    """Say what the two intervals are about."""
+def populations_note(of: str) -> str:
+    """Say what the two intervals are about; `of` names instructions or items, already translated."""
     return gettext(
-        "An interval for raters like these takes both the raters and the instructions as drawn from many; one for exactly "
-        "these raters takes only the instructions as drawn, and says nothing about other raters."
-    )
+        "An interval for raters like these takes both the raters and the %(of)s as drawn from many; one for exactly these "
+        "raters takes only the %(of)s as drawn, and says nothing about other raters."
+    ) % {"of": of}

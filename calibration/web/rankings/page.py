@@ -20,14 +20,17 @@ from calibration.reports.rankings import (
     ScoreRanking,
     ranking_settings,
 )
+from calibration.statistics.ranking.populations import SKEWED_UNDER, ModelDifference
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.templatetags.figures import grouped
 from calibration.web.blocks import Choice, ResultPage
 from calibration.web.failed_judges import all_marked
-from calibration.web.messages.intervals import ends_words, estimate_words
+from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.names import criterion_name
+from calibration.web.messages.populations import both_words
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
+from calibration.web.rankings.differences import difference_words, needed_sentence
 from calibration.web.rankings.pairs import pair_blocks
 from calibration.web.rankings.scores import score_blocks
 from calibration.web.serving import PageKind
@@ -49,9 +52,10 @@ def rankings_page(study: Study, report: Rankings) -> ResultPage:
         return ResultPage(rankings_title(), reason_of(report), [], [])
     pairs, clusters, items = isinstance(report, PairRanking), cluster_words(study), by_items(study)
     if isinstance(report, PairRanking):
-        opening, blocks = _pairs_opening(report.parts.strength, items=items), pair_blocks(report.parts, clusters)
+        opening = _pairs_opening(report.parts.strength, clusters)
+        blocks = pair_blocks(report.parts, clusters, items=items)
     else:
-        opening = _scores_opening(report.parts.scores, items=items)
+        opening = _scores_opening(report.parts.scores, clusters, items=items)
         blocks = score_blocks(report.parts, clusters, items=items)
     judge = next((name for public, name in report.judges if public == report.by), "")
     blocks = [all_marked(block, judge) for block in blocks]
@@ -66,13 +70,20 @@ def rankings_page(study: Study, report: Rankings) -> ResultPage:
         code=[
             "calibration.statistics.ranking.pairs",
             "calibration.statistics.ranking.bradley_terry",
+            "calibration.statistics.ranking.strength_populations",
+            "calibration.statistics.crossed",
             "calibration.statistics.ranking.davidson",
             "calibration.statistics.ranking.elo",
             "calibration.statistics.ranking.paired_effects",
             "calibration.statistics.judges.bias",
         ]
         if pairs
-        else ["calibration.statistics.ranking.scores", "calibration.statistics.ranking.power"],
+        else [
+            "calibration.statistics.ranking.scores",
+            "calibration.statistics.ranking.populations",
+            "calibration.statistics.crossed",
+            "calibration.statistics.ranking.power",
+        ],
     )
 
 
@@ -85,7 +96,7 @@ RANKINGS_PAGE = PageKind(
 )
 
 
-def _pairs_opening(found: Strengths | Missing, *, items: bool) -> str:
+def _pairs_opening(found: Strengths | Missing, clusters: str) -> str:
     if isinstance(found, Missing):
         return reason_of(found)
     rows = [row for row in found.models if not row.not_ranked]
@@ -101,14 +112,43 @@ def _pairs_opening(found: Strengths | Missing, *, items: bool) -> str:
             "models": _named(level),
             "value": number(rows[0].strength, 1),
         }
-    clear = gettext("%(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
-    unclear = gettext("No model clearly leads: %(first)s ranks first, %(lead)s Elo points ahead of %(second)s.")
-    sentence = (unclear if (rows[0].rank_high or 0) > 1 else clear) % {
+    lead = found.differences[0]
+    if rows[0].bound == "at_least" and rows[0].bound_at is not None:
+        return _undefeated(rows[0], lead)
+    clear = gettext("%(first)s ranks first, ahead of %(second)s by %(lead)s on the Elo scale.")
+    unclear = gettext(
+        "Which model leads is not shown: %(first)s ranks first, ahead of %(second)s by %(lead)s on the Elo scale."
+    )
+    sentence = (clear if leads(rows[0], lead) else unclear) % {
         "first": rows[0].model,
         "second": rows[1].model,
-        "lead": estimate_words(found.lead, step=1, items=items),
+        "lead": difference_words(lead, step=1),
     }
-    return f"{sentence} {_certainty(found)}".strip()
+    more = "" if leads(rows[0], lead) else needed_sentence(lead, clusters)
+    return " ".join(part for part in (sentence, _possible_ranks(rows[0]), more) if part)
+
+
+def _undefeated(first: ModelStrength, lead: ModelDifference) -> str:
+    """State a lead that no comparison limits: the strength has only a lower bound."""
+    clear = gettext(
+        "%(first)s ranks first: it never lost to or tied with the others, so that its strength has no finite estimate; with "
+        "virtual ties it is %(value)s on the Elo scale, and with 95 %% confidence at least %(bound)s."
+    )
+    unclear = gettext(
+        "Which model leads is not shown: %(first)s never lost to or tied with the others, but too seldom met them. Its "
+        "strength has no finite estimate; with virtual ties it is %(value)s on the Elo scale, and with 95 %% confidence at "
+        "least %(bound)s."
+    )
+    return (clear if leads(first, lead) else unclear) % {
+        "first": first.model,
+        "value": number(first.strength, 1),
+        "bound": number(first.bound_at or 0.0, 1),
+    }
+
+
+def leads(first: ModelStrength | ModelMean, lead: ModelDifference) -> bool:
+    """Whether the first model is shown to be ahead of every other ranked one: a lead without a p is not clear."""
+    return first.rank_high == 1 and lead.p is not None and lead.shown and lead.value > 0
 
 
 def _level(rows: Sequence[Row], value: Callable[[Row], float]) -> list[Row]:
@@ -121,33 +161,25 @@ def _named(rows: Sequence[ModelStrength] | Sequence[ModelMean]) -> str:
     return f"{names}, …" if len(rows) > NAMED else names
 
 
-def _certainty(found: Strengths | RankedMeans) -> str:
-    """State how certain first place is: the probability of being ahead of the second model, and the possible ranks."""
-    chance = None if isinstance(found.ahead, Missing) else found.ahead[0][1]
-    low, high = found.models[0].rank_low, found.models[0].rank_high
-    if chance is None or low is None or high is None:
+def _possible_ranks(first: ModelStrength | ModelMean) -> str:
+    """State the ranks that the first model may truly have."""
+    low, high = first.rank_low, first.rank_high
+    if low is None or high is None or low == high:
         return ""
-    shown = number(chance, 0.01) if chance < 0.995 else "> 0.99"
-    if low == high:
-        return gettext(
-            "The probability that it is truly ahead is %(chance)s, and its true rank is 1 with 95 %% confidence."
-        ) % {"chance": shown}
-    return gettext(
-        "The probability that it is truly ahead is %(chance)s; its true rank lies between %(low)d and %(high)d."
-    ) % {"chance": shown, "low": low, "high": high}
+    return gettext("Its true rank lies between %(low)d and %(high)d with 95 %% confidence.") % {
+        "low": low,
+        "high": high,
+    }
 
 
-def _scores_opening(found: RankedMeans | Missing, *, items: bool) -> str:
+def _scores_opening(found: RankedMeans | Missing, clusters: str, *, items: bool) -> str:
     if isinstance(found, Missing):
         return reason_of(found)
     rows = [row for row in found.models if not row.not_ranked]
     if len(rows) == 1:
         return gettext(
             "%(first)s has a mean score of %(mean)s; no other model was rated on enough of the instructions to be ranked."
-        ) % {
-            "first": rows[0].model,
-            "mean": ends_words(rows[0].mean, rows[0].low, rows[0].high, rows[0].interval_kind, items=items),
-        }
+        ) % {"first": rows[0].model, "mean": mean_words(rows[0], items=items)}
     level = _level(rows, lambda row: row.mean)
     if len(level) > 1:
         return gettext("%(n)d models share first place: %(models)s, each with a mean score of %(value)s.") % {
@@ -155,25 +187,57 @@ def _scores_opening(found: RankedMeans | Missing, *, items: bool) -> str:
             "models": _named(level),
             "value": number(rows[0].mean),
         }
-    clear = gettext("%(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s.")
-    unclear = gettext(
-        "No model clearly leads: %(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s."
+    first, second = rows[0], rows[1]
+    lead = found.differences[0]
+    clear = gettext(
+        "%(first)s has the highest mean score, %(mean)s, followed by %(second)s with %(other)s; it is ahead by %(lead)s on "
+        "the %(n)d %(of)s that both have."
     )
-    first = rows[0]
-    sentence = (clear if _leads(rows) else unclear) % {
+    unclear = gettext(
+        "Which model leads is not shown: %(first)s has the highest mean score, %(mean)s, followed by %(second)s with "
+        "%(other)s; the difference is %(lead)s on the %(n)d %(of)s that both have."
+    )
+    apart = gettext(
+        "Which model leads is not shown: %(first)s has the highest mean score, %(mean)s, followed by %(second)s with "
+        "%(other)s, but they were not rated on the same %(of)s."
+    )
+    shown = leads(first, lead)
+    sentence = (apart if not lead.n else clear if shown else unclear) % {
         "first": first.model,
-        "second": rows[1].model,
-        "mean": ends_words(first.mean, first.low, first.high, first.interval_kind, items=items),
-        "other": number(rows[1].mean),
+        "second": second.model,
+        "mean": mean_words(first, items=items),
+        "other": number(second.mean),
+        "lead": difference_words(lead, step=0.01),
+        "n": lead.n,
+        "of": clusters,
     }
-    return f"{sentence} {_certainty(found)}".strip()
+    more = "" if shown or lead.value <= 0 else needed_sentence(lead, clusters)
+    parts = [sentence, _reversal(found, first.model, second.model, lead, clusters), _possible_ranks(first), more]
+    return " ".join(part for part in parts if part)
 
 
-def _leads(rows: Sequence[ModelMean]) -> bool:
-    """Whether the first model is ahead of every model whose mean has an interval; a note names the others."""
-    unknown = sum(row.interval_kind == "none" for row in rows[1:])
-    ahead = (rows[0].rank_high or 0) - unknown <= 1
-    return rows[0].interval_kind != "none" and unknown < max(1, len(rows) - 1) and ahead
+def _reversal(found: RankedMeans, first: str, second: str, lead: ModelDifference, clusters: str) -> str:
+    """Say that the second model is ahead where the two are compared alike; '' where it is not."""
+    if found.reversed_in:
+        return gettext(
+            "In each of the %(n)d categories that both have, however, %(second)s has the higher mean: the total reflects on "
+            "which categories each was rated more often."
+        ) % {"n": found.reversed_in, "second": second}
+    if lead.n and lead.value < 0:
+        return gettext("On the %(of)s that both have, however, %(second)s is ahead of %(first)s.") % {
+            "of": clusters,
+            "first": first,
+            "second": second,
+        }
+    return ""
+
+
+def mean_words(row: ModelMean, *, items: bool) -> str:
+    """Write a mean with both of its intervals, or with its range under 20 instructions."""
+    if row.interval_kind != "bootstrap95":
+        return ends_words(row.mean, row.low, row.high, row.interval_kind, items=items)
+    such = None if row.such_low is None or row.such_high is None else (row.such_low, row.such_high)
+    return both_words(row.mean, such, (row.low, row.high))
 
 
 def _about(report: PairRanking | ScoreRanking) -> str:
@@ -226,9 +290,16 @@ def _pairs_method(clusters: str) -> list[str]:
             "to 1) around 1500. Davidson: the same model, with ties as an outcome of their own."
         ),
         gettext(
-            "Intervals resample whole %(of)s with replacement. True ranks: a model counts as ahead or behind if the "
-            "interval of the difference, simultaneous over all rivals, excludes 0. The probability of being truly "
-            "ahead is the share of resamples in which the model is ahead."
+            "Intervals for raters like these come from refits without each of the %(of)s, each rater, and each rater's "
+            "comparisons of one of them (Cameron, Gelbach and Miller 2011), with Student's t; those of strengths and points "
+            "for exactly these raters resample whole %(of)s. True ranks: a model counts as ahead or behind if the p of the "
+            "difference, corrected for all pairs by Holm's step-down method, is under 0.05, so that all ranks hold at once."
+        )
+        % {"of": clusters},
+        gettext(
+            "A model that was never beaten, or that never won, has no finite strength. Then every two models get one "
+            "virtual tie, and the strength of that model is stated with a one-sided 95 %% bound from the number of %(of)s, "
+            "or of raters if fewer, on which it met the others; its differences are tested by the sign test."
         )
         % {"of": clusters},
         gettext(
@@ -246,11 +317,19 @@ def _pairs_method(clusters: str) -> list[str]:
 def _scores_method(clusters: str) -> list[str]:
     return [
         gettext(
-            "A model's score is the mean of all its ratings on the criterion. Intervals resample whole %(of)s with "
-            "replacement, for all models together, so that a hard one affects them all. What is stated about a model "
-            "depends on its own number of %(of)s: a 95 %% interval from %(least)d, a range from 2, otherwise neither."
+            "A model's score is the mean of all its ratings on the criterion. Intervals for exactly these raters resample "
+            "whole %(of)s with replacement; those for raters like these come from leaving out each of the %(of)s, each "
+            "rater, and each rater's ratings of one of them (Cameron, Gelbach and Miller 2011), with Student's t. What is "
+            "stated about a model depends on its own number of %(of)s: a 95 %% interval from %(least)d, a range from 2, "
+            "otherwise neither. Under %(skewed)d %(of)s, both intervals follow the skew of the scores by a bootstrap of t."
         )
-        % {"of": clusters, "least": MIN_CLUSTERS},
+        % {"of": clusters, "least": MIN_CLUSTERS, "skewed": SKEWED_UNDER},
+        gettext(
+            "Two models are compared on the %(of)s that both have, each weighted by how often it was rated. Ranks: a model "
+            "counts as ahead or behind if the p of the difference, corrected for all pairs by Holm's step-down method, is "
+            "under 0.05, so that all ranks hold at once."
+        )
+        % {"of": clusters},
         gettext(
             "The total on a leaderboard differs from this mean: a judge's verdicts, not people's ratings, are weighted "
             "there by checklist item and averaged by category, while this mean counts every rating alike."
@@ -261,9 +340,9 @@ def _scores_method(clusters: str) -> list[str]:
         )
         % {"of": clusters, "least": MIN_CLUSTERS},
         gettext(
-            "Shared ranks: going down the list of means, a model shares the rank of its leader as long as their paired t "
-            "test over %(of)s has p of 0.05 or more. Power: the same tests for all pairs of models with growing numbers "
-            "of %(of)s, averaged over 20 random orders."
+            "Shared ranks, as in the paper (HREF), without correction for the number of pairs: going down the list of "
+            "means, a model shares the rank of its leader as long as their paired t test over %(of)s has p of 0.05 or more. "
+            "Power: the same tests for all pairs of models with growing numbers of %(of)s, averaged over 20 random orders."
         )
         % {"of": clusters},
     ]
@@ -275,7 +354,7 @@ def _sources(pairs: bool) -> list[str]:
             "LLMEval (arXiv 2312.07398), Eq. 1 to 4 and 6, table 3",
             "Bradley & Terry (1952)",
             "Davidson (1970)",
-            "Mogstad, Romano, Shaikh & Wilhelm (2024)",
+            "Holm (1979)",
             "HREF (arXiv 2412.15524), appendix J",
         ]
-    return ["HREF (arXiv 2412.15524), table 3 and figure 4", "Mogstad, Romano, Shaikh & Wilhelm (2024)"]
+    return ["HREF (arXiv 2412.15524), table 3 and figure 4", "Holm (1979)"]

@@ -7,7 +7,7 @@ from math import sqrt
 
 from django.utils.translation import gettext
 
-from calibration.figures.charts import Bar, heat_map, interval_bars
+from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
@@ -19,9 +19,10 @@ from calibration.reports.pair_rankings import (
     ModelStrength,
     PairParts,
     Strengths,
+    SuchEnds,
     TieStrengths,
 )
-from calibration.reports.rankings import ModelMean, RankedMeans
+from calibration.reports.rankings import ModelMean
 from calibration.statistics.judges.bias import LengthBias, PositionBias
 from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ranking.elo import elo_variance_law, simulate_elo_variance
@@ -31,18 +32,20 @@ from calibration.statistics.ties import descending
 from calibration.web.blocks import Block, Cells, Column, Table, cells_of, interval_cells, span_of
 from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
 from calibration.web.messages.names import category_names
+from calibration.web.messages.populations import populations_note
 from calibration.web.messages.reasons import reason_of
+from calibration.web.rankings.differences import differences_block
 
 
-def pair_blocks(found: PairParts, clusters: str) -> list[Block]:
+def pair_blocks(found: PairParts, clusters: str, *, items: bool) -> list[Block]:
     """Build the blocks; `clusters` names what the intervals resample whole, in the reader's language."""
     return [
         _strength(found.strength, clusters),
-        ahead_block(found.strength, clusters),
+        differences_block(found.strength, clusters, items=items),
         _elo(found.elo, found.strength),
         _elo_law(found.elo),
-        _points(found.points, clusters),
-        _davidson(found.davidson),
+        _points(found.points, found.points_such, clusters),
+        _davidson(found.davidson, found.davidson_such),
         _effects(found.effects, clusters),
         position_block(found.position),
         length_block(found.length),
@@ -56,24 +59,69 @@ def _strength(found: Strengths | Missing, clusters: str) -> Block:
         return Block("strength", title, reason=reason_of(found))
     kind = found.interval_kind
     figure = ranges(
-        [
-            RangeRow(row.model, [Span(row.strength, row.low, row.high)], note=_rank_note(row, kind))
-            for row in found.models
-        ],
+        [RangeRow(row.model, [_strength_span(row)], note=_rank_note(row, kind)) for row in found.models],
         title=title,
         x_title=gettext("Strength in Elo points"),
         series=[gettext("Bradley-Terry")],
     )
     table = Table(
-        [*(Column(gettext("Model")), *Column.interval(gettext("Strength"), 1), *rank_columns()), not_ranked_column()],
         [
-            [row.model, *cells_of(row.strength, row.low, row.high, kind), *_rank_cells(row, kind), row.not_ranked]
+            *(Column(gettext("Model")), Column(gettext("Strength"), 1), *population_columns(1)),
+            *(Column(gettext("One-sided bound"), 1, optional=True), *rank_columns(), not_ranked_column()),
+        ],
+        [
+            [
+                *(row.model, row.strength, row.such_low, row.such_high),
+                *((None, None) if row.bound else cells_of(row.strength, row.low, row.high, kind)[1:]),
+                *(row.bound_at, *_rank_cells(row, kind), row.not_ranked),
+            ]
             for row in found.models
         ],
     )
-    caption = ends_meaning(kind, found.clusters, clusters)
-    notes = unranked_notes(found.models, clusters)
+    such = any(row.such_low is not None for row in found.models)
+    caption = lines_for_such() if such else ends_meaning(kind, found.clusters, clusters)
+    notes = [populations_note(clusters), *_bound_notes(found.models), *unranked_notes(found.models, clusters)]
     return Block("strength", title, figure=figure, caption=caption, table=table, notes=notes)
+
+
+def lines_for_such() -> str:
+    return gettext("Lines are 95 %% intervals for raters like these.") % {}
+
+
+def population_columns(digits: int) -> list[Column]:
+    """The columns of both intervals: for raters like these, and for exactly these raters."""
+    return [
+        Column(gettext("Raters like these: from"), digits, optional=True),
+        Column(gettext("to"), digits, optional=True),
+        Column(gettext("Exactly these raters: from"), digits, optional=True),
+        Column(gettext("to"), digits, optional=True),
+    ]
+
+
+def _strength_span(row: ModelStrength) -> Span:
+    if row.bound and row.bound_at is not None:
+        return Span(row.strength, min(row.strength, row.bound_at), max(row.strength, row.bound_at))
+    if row.such_low is None or row.such_high is None:
+        return Span(row.strength, row.low, row.high)
+    return Span(row.strength, row.such_low, row.such_high)
+
+
+def _bound_notes(rows: Sequence[ModelStrength]) -> list[str]:
+    """Name the models that have only a one-sided bound, because they never lost or never won."""
+    notes = []
+    for row in rows:
+        if row.bound and row.bound_at is not None:
+            least = gettext(
+                "%(model)s never lost to or tied with the others: on the Elo scale its strength is at least %(bound)s with "
+                "95 %% confidence; the value shown is the estimate with virtual ties."
+            )
+            most = gettext(
+                "%(model)s never won against or tied with the others: on the Elo scale its strength is at most %(bound)s "
+                "with 95 %% confidence; the value shown is the estimate with virtual ties."
+            )
+            said = least if row.bound == "at_least" else most
+            notes.append(said % {"model": row.model, "bound": number(row.bound_at, 1)})
+    return notes
 
 
 def _rank_note(row: ModelStrength, kind: str) -> str:
@@ -131,35 +179,6 @@ def rank_words(low: int, high: int, kind: str) -> str:
     if low == high:
         return gettext("rank %(rank)d") % {"rank": low}
     return gettext("rank %(low)d to %(high)d") % {"low": low, "high": high}
-
-
-def ahead_block(found: Strengths | RankedMeans | Missing, clusters: str) -> Block:
-    """Show the probability that one model is truly ahead of another, for each pair for which it can be stated."""
-    title = gettext("Probability of being truly ahead")
-    if isinstance(found, Missing):
-        return Block("ahead", title, reason=reason_of(found))
-    if isinstance(found.ahead, Missing):
-        return Block(
-            "ahead",
-            title,
-            reason=gettext(
-                "No probability is stated because every pair of models has too few %(of)s. Compare the models on more "
-                "%(of)s."
-            )
-            % {"of": clusters},
-        )
-    names = [row.model for row in found.models]
-    count = len(names)
-    shown = [[None if i == j else found.ahead[i][j] for j in range(count)] for i in range(count)]
-    table = Table(
-        [Column(gettext("Model")), Column(gettext("Other model")), Column(gettext("Probability ahead"), 3)],
-        [[names[i], names[j], shown[i][j]] for i in range(count) for j in range(i + 1, count)],
-    )
-    caption = gettext(
-        "Each cell shows the probability that the model of the row is truly better than that of the column."
-    )
-    figure = heat_map(names, shown, title=title)
-    return Block("ahead", title, figure=figure, caption=caption, table=table, folded=True)
 
 
 def _elo(found: EloRatings | Missing, strength: Strengths | Missing) -> Block:
@@ -265,7 +284,7 @@ def _elo_spans(row: ModelElo, fitted: ModelStrength | None) -> list[Span | None]
     return [*spans, Span(fitted.strength, fitted.low, fitted.high)] if fitted else spans
 
 
-def _points(found: Points | Missing, clusters: str) -> Block:
+def _points(found: Points | Missing, such: SuchEnds | Missing | None, clusters: str) -> Block:
     title = gettext("Points")
     if isinstance(found, Missing):
         return Block("points", title, reason=reason_of(found))
@@ -286,14 +305,15 @@ def _points(found: Points | Missing, clusters: str) -> Block:
             Column(gettext("Wins"), 0),
             Column(gettext("Ties"), 0),
             Column(gettext("Losses"), 0),
-            *Column.interval(gettext("Per comparison"), 3),
+            Column(gettext("Per comparison"), 3),
+            *population_columns(3),
             Column(gettext("Rank by points per comparison"), 0),
         ],
         [
             [
                 found.models[i],
                 *(found.total[i], found.rank[i] or None, found.wins[i], found.ties[i], found.losses[i]),
-                *cell,
+                *(cell[0], *_such_cells(such, i), *cell[1:]),
                 found.rank_per_game[i] or None,
             ]
             for i, cell in zip(order, cells, strict=True)
@@ -301,6 +321,10 @@ def _points(found: Points | Missing, clusters: str) -> Block:
     )
     caption = ends_meaning(found.interval_kind, found.clusters, clusters)
     return Block("points", title, figure=figure, caption=caption, table=table)
+
+
+def _such_cells(such: SuchEnds | Missing | None, place: int) -> tuple[float | None, float | None]:
+    return (float(such.low[place]), float(such.high[place])) if isinstance(such, SuchEnds) else (None, None)
 
 
 def _ranked_first(value: FloatArray, rank: IntArray) -> list[int]:
@@ -312,7 +336,7 @@ def _cells(value: FloatArray, low: FloatArray, high: FloatArray, place: int, kin
     return cells_of(float(value[place]), float(low[place]), float(high[place]), kind)
 
 
-def _davidson(found: TieStrengths | Missing) -> Block:
+def _davidson(found: TieStrengths | Missing, such: SuchEnds | Missing | None) -> Block:
     title = gettext("Strength with ties as an outcome (Davidson)")
     if isinstance(found, Missing):
         return Block("davidson", title, reason=reason_of(found))
@@ -325,9 +349,13 @@ def _davidson(found: TieStrengths | Missing) -> Block:
         series=[gettext("Davidson")],
     )
     table = Table(
-        [Column(gettext("Model")), *Column.interval(gettext("Strength"), 1), Column(gettext("Rank"), 0)],
+        [Column(gettext("Model")), Column(gettext("Strength"), 1), *population_columns(1), Column(gettext("Rank"), 0)],
         [
-            [found.models[i], *_cells(found.strength, found.low, found.high, i, kind), found.rank[i] or None]
+            [
+                *(found.models[i], found.strength[i], *_such_cells(such, i)),
+                *_cells(found.strength, found.low, found.high, i, kind)[1:],
+                found.rank[i] or None,
+            ]
             for i in order
         ],
     )

@@ -14,8 +14,17 @@ from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.messages.intervals import ends_meaning
 from calibration.web.messages.names import category_names
+from calibration.web.messages.populations import populations_note
 from calibration.web.messages.reasons import reason_of
-from calibration.web.rankings.pairs import ahead_block, not_ranked_column, rank_columns, rank_words, unranked_notes
+from calibration.web.rankings.differences import differences_block, stated_for
+from calibration.web.rankings.pairs import (
+    lines_for_such,
+    not_ranked_column,
+    population_columns,
+    rank_columns,
+    rank_words,
+    unranked_notes,
+)
 
 KINDS = ("bootstrap95", "leave_one_out_range", "none")
 
@@ -23,21 +32,21 @@ KINDS = ("bootstrap95", "leave_one_out_range", "none")
 def score_blocks(found: ScoreParts, clusters: str, *, items: bool) -> list[Block]:
     """Build the blocks; `clusters` names what the intervals resample whole, in the reader's language."""
     return [
-        _means(found.scores, clusters),
-        ahead_block(found.scores, clusters),
+        _means(found.scores, clusters, items=items),
+        differences_block(found.scores, clusters, items=items),
         _shared(found.shared, clusters, items=items),
         power_block(found.power, clusters),
         *_categories(found.by_category),
     ]
 
 
-def _means(found: RankedMeans | Missing, clusters: str) -> Block:
+def _means(found: RankedMeans | Missing, clusters: str, *, items: bool) -> Block:
     title = gettext("Mean scores")
     if isinstance(found, Missing):
         return Block("means", title, reason=reason_of(found))
     rows = found.models
     figure = ranges(
-        [RangeRow(row.model, [Span(row.mean, row.low, row.high)], note=_rank_note(row)) for row in rows],
+        [RangeRow(row.model, [_mean_span(row)], note=_rank_note(row)) for row in rows],
         title=title,
         x_title=gettext("Mean score"),
         series=[gettext("mean")],
@@ -48,17 +57,42 @@ def _means(found: RankedMeans | Missing, clusters: str) -> Block:
             Column(gettext("Model")),
             Column(gettext("Answers"), 0),
             Column(clusters.capitalize(), 0),
-            *Column.interval(gettext("Mean"), 3),
+            Column(gettext("Mean"), 3),
+            *population_columns(3),
             *rank_columns(),
             not_ranked_column(),
         ],
         [
-            [row.model, row.n, row.clusters, *interval_cells(row.mean, row), *_rank_cells(row), row.not_ranked]
+            [
+                *(row.model, row.n, row.clusters, row.mean, row.such_low, row.such_high),
+                *(*interval_cells(row.mean, row)[1:], *_rank_cells(row), row.not_ranked),
+            ]
             for row in rows
         ],
     )
     caption, *notes = means_notes(rows, clusters)
+    if all(row.such_low is not None for row in rows):
+        caption = lines_for_such()
+    notes += [
+        note
+        for note in (populations_note(clusters), stated_for(found, items=items), _skew_note(found, clusters))
+        if note
+    ]
     return Block("means", title, figure=figure, caption=caption, table=table, notes=notes)
+
+
+def _mean_span(row: ModelMean) -> Span:
+    if row.such_low is None or row.such_high is None:
+        return Span(row.mean, row.low, row.high)
+    return Span(row.mean, row.such_low, row.such_high)
+
+
+def _skew_note(found: RankedMeans, clusters: str) -> str:
+    if not found.skewed:
+        return ""
+    return gettext(
+        "The scores of these models are so skewed that intervals from so few %(of)s are unreliable: %(models)s."
+    ) % {"of": clusters, "models": ", ".join(found.skewed)}
 
 
 def means_notes(rows: Sequence[ModelMean], clusters: str) -> list[str]:
@@ -131,7 +165,7 @@ def _counted(rows: Sequence[ModelMean]) -> str:
 
 
 def _shared(found: SharedRanks | Missing, clusters: str, *, items: bool) -> Block:
-    title = gettext("Shared ranks")
+    title = gettext("Shared ranks, as in the paper (HREF)")
     if isinstance(found, Missing):
         return Block("shared-ranks", title, reason=_nothing_shared(found, clusters))
     rows = list(zip(found.models, found.mean.tolist(), found.rank.tolist(), found.leader_p.tolist(), strict=True))

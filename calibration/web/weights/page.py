@@ -190,7 +190,7 @@ def _category_blocks(
     notes = [
         _pooling(category.fit),
         populations_sentence(certificate, items=by_items(category.fit.fit.study)),
-        populations_note(),
+        populations_note(cluster_words(category.fit.fit.study)),
         *([floor_note()] if any(row.at_floor for row in category.rows) else []),
     ]
     weights = Block(

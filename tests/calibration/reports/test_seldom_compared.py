@@ -59,21 +59,25 @@ def test_strength(games):
     assert found.models[-1].clusters == 6
     assert all(1 <= row.rank_low <= row.rank <= row.rank_high <= 3 for row in found.models[:3])
     first, second = found.models[:2]
-    assert found.lead.value == pytest.approx(first.strength - second.strength)
-    opening = _pairs_opening(found, items=False)
+    lead = found.differences[0]
+    assert (lead.first, lead.second) == ("good", "fair") and lead.value == pytest.approx(
+        first.strength - second.strength
+    )
+    opening = _pairs_opening(found, "instructions")
     assert "good" in opening and "seldom" not in opening
     block = strength_block(found, "instructions")
-    assert block.table.rows[-1][-1] == "few" and block.table.rows[-1][4:7] == [None, None, None]
+    assert block.table.rows[-1][-1] == "few" and block.table.rows[-1][7:10] == [None, None, None]
     assert any("fewer than half of the median number" in note and "seldom (6)" in note for note in block.notes)
 
 
-def test_where_all_are_ranked_nothing_changes():
+def test_where_all_are_ranked_nobody_is_left_out():
     compared = played(seldom=40)
     found, plain = _strength(compared, draws=200, seed=0), bradley_terry_intervals(compared.games, draws=200, seed=0)
-    ranks = {row.model: (row.rank, row.rank_low, row.rank_high) for row in found.models}
-    expected = zip(plain.fit.rank.tolist(), plain.rank_low.tolist(), plain.rank_high.tolist(), strict=True)
-    assert ranks == dict(zip((NAMES[pk] for pk in (1, 2, 3, 9)), expected, strict=True))
-    assert found.models[0].model == "seldom" and not strength_block(found, "instructions").notes
+    expected = dict(zip((NAMES[pk] for pk in (1, 2, 3, 9)), plain.fit.rank.tolist(), strict=True))
+    assert {row.model: row.rank for row in found.models} == expected and len(found.differences) == 6
+    assert all(row.rank_low <= row.rank <= row.rank_high for row in found.models)
+    notes = strength_block(found, "instructions").notes
+    assert found.models[0].model == "seldom" and not any("without a rank" in note for note in notes)
 
 
 def test_elo_points_and_davidson(games):
@@ -84,7 +88,7 @@ def test_elo_points_and_davidson(games):
     assert elo_block(elo, _strength(games, 100, 0)).table.rows[-1][2] is None
     points = _points(games, games.games, 100, 0)
     assert sorted(points.rank_per_game.tolist()) == [0, 1, 2, 3]
-    row = points_block(points, "instructions").table.rows[-1]
+    row = points_block(points, None, "instructions").table.rows[-1]
     assert (row[0], row[2], row[-1]) == ("seldom", None, None)
-    row = davidson_block(_davidson(games, 100, 0)).table.rows[-1]
+    row = davidson_block(_davidson(games, 100, 0), None).table.rows[-1]
     assert row[0] == "seldom" and row[-1] is None
