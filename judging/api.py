@@ -2,8 +2,10 @@
 
 import tempfile
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
 from django.db import transaction
 from django.http import FileResponse
 from django.utils import timezone
@@ -20,16 +22,22 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api import study_to_read
+from annotation.models import Study
+from annotation.privacy.reads import note_reading
 from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
+from core.messages.rendering import for_reader
 from core.text import storable
 from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
+from judging.archive.format_files import file_name, write_format
 from judging.comparison.run_bridge import run_bridge
 from judging.comparison.run_pairs import runs_beside
+from judging.formats.answers import WriteOptions
+from judging.formats.registry import WRITERS, writer_named
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.lengths import scores_by_length
 from judging.leaderboards.table import requested_board
@@ -424,17 +432,47 @@ def lengths(request: Request, workspace: str, slug: str) -> ApiResponse:
     return ApiResponse([asdict(row) for row in rows])
 
 
-@extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+@extend_schema(
+    parameters=[
+        OpenApiParameter(
+            "as", str, enum=list(WRITERS), description="The format of another tool instead of the archive."
+        ),
+        OpenApiParameter("texts", str, enum=["1", "true"], description="Include the raters' reasons."),
+        OpenApiParameter("criterion", str, description="The criterion, for a format that holds one score."),
+        OpenApiParameter("judge", str, description="The judge, for a format that holds one judge's scores."),
+    ],
+    responses={(200, "application/zip"): OpenApiTypes.BINARY, (200, "application/octet-stream"): OpenApiTypes.BINARY},
+)
 @api_view(["GET"])
 @needs(Scope.RATINGS)
 def export(request: Request, workspace: str, slug: str) -> FileResponse:
-    """A study as one file from which `manage.py recompute` recomputes every number on its pages."""
+    """A study as one file from which `manage.py recompute` recomputes every number on its pages.
+
+    With `as` its answers in another tool's format; with `texts` these include the raters' reasons.
+    """
     study = study_to_read(request, workspace, slug)
+    if asked := request.query_params.get("as", ""):
+        return _in_format(study, asked, request)
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     export_study(study, file)
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=f"{study.slug}.plumbline.zip")
+
+
+def _in_format(study: Study, asked: str, request: Request) -> FileResponse:
+    given = request.query_params
+    options = WriteOptions(criterion=given.get("criterion", ""), judge=given.get("judge", ""))
+    try:
+        writer = writer_named(asked)
+        with tempfile.TemporaryDirectory(dir=settings.DATA_DIR) as folder:
+            path = Path(folder) / "file"
+            write_format(study, writer, path, options, texts=given.get("texts", "") in ("1", "true"))
+            file = path.open("rb")  # its space is freed when the response closes it
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+    note_reading(study, asking(request), clock=timezone.now, verb="export_answers")
+    return FileResponse(file, as_attachment=True, filename=file_name(study, writer))
 
 
 def _state(found: JudgeRun) -> dict[str, object]:

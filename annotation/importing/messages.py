@@ -39,6 +39,10 @@ ITEMS_FROM_0 = Wording("answers.items_from_0", "its %(n)s items count from 0")
 ANSWERED_BEFORE = Wording("answers.answered_before", "%(who)s has already answered %(was)s here")
 SOMETHING_ELSE = Wording("answers.something_else", "something else")
 NO_VALUES = Wording("answers.no_values", "No row of %(file)s has a value; check which column holds it.")
+NO_ANSWERS_IN = Wording(
+    "answers.no_answers_in", "%(file)s has no answer that is read; check that it is a file of %(format)s with answers."
+)
+FIELDS_NOT_READ = Wording("answers.fields_not_read", "Fields that were not read: %(fields)s.", between=", ")
 NO_OVERALL = Wording(
     "answers.no_overall", "%(file)s has no criterion %(criterion)s to be the overall score; its criteria are %(known)s."
 )

@@ -48,7 +48,7 @@ class PreferenceLoader:
         )
         note_created([self.criterion] if made else [])
         if both_bad:
-            self._widen("four")
+            self.admit_both_bad()
         self.raters = Raters(study, rules)
         self.store = AnswerStore(study, rules)
 
@@ -77,6 +77,10 @@ class PreferenceLoader:
             self.store.flush()
             progress(len(batch))
         return counts + Counts(repeated=self.store.repeated - before)
+
+    def admit_both_bad(self) -> None:
+        """Give the scale the level that both responses are bad."""
+        self._widen("four")
 
     def _widen(self, size: str) -> None:
         """Give the scale the levels of a larger one that it lacks; those that it has keep their values."""

@@ -40,6 +40,8 @@ class ImportedAnswer(Protocol):
     def hint(self) -> bool | None: ...
     @property
     def left_out(self) -> str: ...
+    @property
+    def is_key(self) -> bool: ...
 
 
 class Raters:
@@ -71,7 +73,7 @@ class Raters:
         label = self.label(record)
         if len(label) > LONGEST_LABEL:
             raise record.place.bad(messages.LONG_RATER(), of_tables.KEEP_NAMES(most=LONGEST_LABEL))
-        kind = Rater.Kind.JUDGE if record.is_judge else self.person
+        kind = Rater.Kind.JUDGE if record.is_judge else Rater.Kind.KEY if record.is_key else self.person
         stated = "" if record.is_judge else record.rater_kind
         if (kind, label) not in self._known:
             rater = Rater.objects.create(

@@ -13,6 +13,7 @@ from annotation.rubrics.from_table import OwnRubric
 from annotation.rubrics.library import RubricsOf
 from annotation.rubrics.scales import Reading, Rules, describe, number_in, read_value
 from core.db.created_rows import note_changed
+from core.errors import UserError
 from core.tables.bad_rows import BadRow, OnBadRow
 from generation.importers.records import RatingRecord
 from generation.library.items import ItemName, Items
@@ -260,3 +261,26 @@ class RatingLoader:
                 status=Assignment.Status.UNSCORED, reason=f"{given} of {of} items answered"
             )
         return len(short)
+
+
+def check_overall(ratings: RatingLoader, file: str) -> None:
+    """Raise UserError where --overall names no criterion, or one that was loaded as an item."""
+    key, own = ratings.rules.overall, ratings.own
+    if not key or own.rubric is None:
+        return
+    if key not in own.by_key:
+        known = ", ".join(own.by_key)
+        raise UserError(messages.NO_OVERALL(file=file, criterion=repr(key), known=known))
+    if own.by_key[key].role != Criterion.Role.OVERALL:
+        raise UserError(messages.ITEM_NOT_OVERALL(criterion=key))
+
+
+def check_named(ratings: RatingLoader, file: str) -> None:
+    """Raise UserError where --scale or --exclude names a criterion that neither the table nor the study has."""
+    known = ratings.criteria()
+    named = [("scale", key) for key in ratings.rules.scales if key != "*"]
+    for option, key in [*named, *(("exclude", key) for key in sorted(ratings.rules.excluded))]:
+        if known and key not in known:
+            raise UserError(
+                messages.NONE_FOR_OPTION(file=file, criterion=repr(key), option=option, known=", ".join(known))
+            )

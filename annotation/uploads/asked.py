@@ -8,15 +8,17 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Study
 from annotation.rubrics.scales import parse_scales
-from annotation.uploads.kept_files import CHECKING, TableUpload
+from annotation.uploads.format_requests import request_of, scales_in
+from annotation.uploads.kept_files import CHECKING, NEW, TableUpload
 from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_BENCHMARK, NEEDS_STUDY
 from annotation.uploads.loaders import NO_BENCHMARK
-from annotation.uploads.loading import ENCODINGS, SEPARATORS, scales_in
+from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from core.errors import UserError
 from core.uploads.kept_files import LOADING
+from generation.importers.formats.registry import format_named
 from generation.models import Benchmark
 
-OPTIONS = ("scale", "overall", "duplicates", "benchmark", "model", "labels", "cohort")
+OPTIONS = ("scale", "overall", "duplicates", "benchmark", "model", "labels", "cohort", "exclude", "judges", "fields")
 DUPLICATES = ("refuse", "repeat", "drop")
 LONGEST_OPTION = 1000
 ONE_OF = {"checklists": ("instruction", "category"), "rubrics": ("question", "criterion"), "raters": ("name", "email")}
@@ -55,8 +57,28 @@ def described(
     )
 
 
+def in_format(upload: TableUpload, name: str) -> TableUpload:
+    """Return the upload as a file of another tool's format, or as a table if `name` is empty. Raises UserError."""
+    if name:
+        format_named(name)
+    return replace(
+        upload, format=name, recognised_by="", mapping="", problem="", counts={}, bad=0, bad_rows=[], state=NEW
+    )
+
+
+def described_format(upload: TableUpload, *, into: str, options: Mapping[str, str], skip: bool = False) -> TableUpload:
+    """Return an upload of another tool's format with what is said of it."""
+    given = {name: str(options.get(name, "")).strip()[:LONGEST_OPTION] for name in OPTIONS}
+    return replace(
+        upload, into=into.strip(), options={name: value for name, value in given.items() if value}, skip=skip
+    )
+
+
 def check_description(upload: TableUpload) -> None:
     """Raise UserError, which says what to choose, while the table cannot be read as it is described."""
+    if upload.format:
+        _check_format(upload)
+        return
     if upload.kind not in KINDS:
         raise UserError(_("Choose what the table holds."))
     kind, held = KINDS[upload.kind], list(upload.columns.values())
@@ -87,6 +109,16 @@ def check_description(upload: TableUpload) -> None:
     if upload.options.get("duplicates", "refuse") not in DUPLICATES:
         raise UserError(_("Choose what happens to repeated answers."))
     parse_scales(scales_in(upload.options.get("scale", "")))
+
+
+def _check_format(upload: TableUpload) -> None:
+    if not SLUG.fullmatch(upload.into):
+        raise UserError(
+            _("Give the study or benchmark a short name of at most 100 letters, digits, hyphens and underscores.")
+        )
+    if upload.options.get("duplicates", "refuse") not in DUPLICATES:
+        raise UserError(_("Choose what happens to repeated answers."))
+    request_of(upload, upload.path)
 
 
 def _check_destination(upload: TableUpload) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,9 @@ from annotation.uploads.kinds import CRITERION
 from annotation.uploads.loading import rewritten
 from core.errors import UserError
 from core.tables.reading import read_rows
+from generation.importers.formats.registry import format_named, read_format
+from generation.importers.formats.source import Source
+from generation.importers.records import RatingRecord
 
 MOST_ROWS = 20_000
 """Rows of a table from which a scale is proposed."""
@@ -35,7 +38,7 @@ class Fix:
 
 def fixes_for(upload: TableUpload) -> list[Fix]:
     """Return the buttons that put right what the last check or load found."""
-    if upload.kind != "ratings":
+    if upload.kind != "ratings" and not upload.format:
         return []
     said = str(upload.problem) + _bad_rows(upload)
     found = []
@@ -52,11 +55,10 @@ def proposed_scale(upload: TableUpload) -> str:
     ends: dict[str, list[float]] = {}
     try:
         with tempfile.TemporaryDirectory(dir=upload.folder) as scratch:
-            for row in islice(read_rows(rewritten(upload, Path(scratch))), MOST_ROWS):
-                for criterion, value in _answers(upload, row.values).items():
-                    if (number := number_in(value)) is not None:
-                        low, high = ends.get(criterion, [number, number])
-                        ends[criterion] = [min(low, number), max(high, number)]
+            for criterion, value in _given(upload, Path(scratch)):
+                if (number := number_in(value)) is not None:
+                    low, high = ends.get(criterion, [number, number])
+                    ends[criterion] = [min(low, number), max(high, number)]
     except UserError:
         return ""
     scales = {criterion: f"{low:g}:{high:g}" for criterion, (low, high) in ends.items() if low < high}
@@ -65,6 +67,18 @@ def proposed_scale(upload: TableUpload) -> str:
     if len(set(scales.values())) == 1:
         return next(iter(scales.values()))
     return "; ".join(f"{criterion}={scale}" for criterion, scale in scales.items())
+
+
+def _given(upload: TableUpload, scratch: Path) -> Iterator[tuple[str, str]]:
+    """Yield the criterion and value of each answer in the first rows."""
+    if upload.format:
+        source = Source(upload.path, lambda _problem: None)
+        for record in islice(read_format(format_named(upload.format), source), MOST_ROWS):
+            if isinstance(record, RatingRecord):
+                yield record.criterion, record.value
+        return
+    for row in islice(read_rows(rewritten(upload, scratch)), MOST_ROWS):
+        yield from _answers(upload, row.values).items()
 
 
 def _answers(upload: TableUpload, values: Mapping[str, str]) -> dict[str, str]:

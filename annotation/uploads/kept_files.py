@@ -27,7 +27,8 @@ class TableUpload(KeptUpload):
 
     `columns` says what each column of the file holds, and `mapping` is the name of the saved mapping that said so.
     `counts` are what a check found or loading did, `rows` how many were read so far, and `remarks` what is odd about the
-    values.
+    values. `format` is the name of another tool's format in which the file is written, empty for a table, and
+    `recognised_by` what it was recognised by.
     """
 
     PLACE: ClassVar[str] = "tables"
@@ -35,6 +36,8 @@ class TableUpload(KeptUpload):
     KEPT: ClassVar[timedelta] = timedelta(days=1)
 
     sha256: str = ""
+    format: str = ""
+    recognised_by: str | dict[str, Any] = ""
     kind: str = ""
     columns: dict[str, str] = field(default_factory=dict)
     into: str = ""

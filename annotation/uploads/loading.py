@@ -14,6 +14,8 @@ from django.db import transaction
 
 from accounts.models import User, Workspace
 from annotation.importing import messages
+from annotation.importing.format_files import load_format
+from annotation.uploads.format_requests import request_of, scales_in
 from annotation.uploads.kept_files import CHECKED, CHECKING, TableUpload
 from annotation.uploads.kinds import CRITERION
 from annotation.uploads.loaders import LOADERS, load_rows
@@ -61,7 +63,13 @@ def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         last = Import.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         by = User.objects.filter(pk=upload.user).first()
-        if upload.kind in LOADERS:
+        if upload.format:
+            request = request_of(upload, path)
+            loaded = load_format(request, workspace, by, skipped if dry or upload.skip else refuse, skipped)
+            remarks += loaded.remarks
+            if loaded.unread:
+                remarks.append(messages.FIELDS_NOT_READ(fields=list(loaded.unread)))
+        elif upload.kind in LOADERS:
             load_rows(upload, path, workspace, by, skipped if dry or upload.skip else refuse)
         else:
             positional, options = _arguments(upload, path)
@@ -102,12 +110,6 @@ def _arguments(upload: TableUpload, path: Path) -> tuple[list[str], dict[str, An
     options |= {"criteria": ",".join(criteria), "duplicates": given.get("duplicates") or "refuse"}
     options |= {"scale": scales_in(given.get("scale", "")), "overall": given.get("overall", "")}
     return ["load_table", "ratings", str(path)], options
-
-
-def scales_in(text: str) -> list[str]:
-    """Return "1:5" as the scale of every criterion, and "quality=1:5; overall=0:10" as those of single ones."""
-    parts = [part.strip() for part in text.replace("；", ";").replace("：", ":").split(";") if part.strip()]
-    return [part if "=" in part else f"*={part}" for part in parts]
 
 
 def rewritten(upload: TableUpload, scratch: Path, *, beginning: bool = False) -> Path:

@@ -11,6 +11,8 @@ from annotation.uploads.loading import SEPARATORS, rewritten
 from annotation.uploads.recognition import FirstRows, first_rows, recognised_columns, recognised_kind
 from annotation.uploads.saved_mappings import mappings_for, with_mapping
 from core.errors import UserError
+from core.messages.message import as_value
+from generation.importers.formats.registry import recognised
 
 WORD = re.compile("[A-Za-z0-9]+")
 
@@ -58,8 +60,18 @@ def masked(text: str) -> str:
 def recognise(upload: TableUpload) -> TableUpload:
     """Store with the upload what its columns hold by the newest saved mapping of such a file, else what they probably hold.
 
-    Nothing where it cannot be read yet.
+    Nothing where it cannot be read yet. A file in another tool's format is recognised by its content.
     """
+    stem = "-".join(WORD.findall(upload.file.partition(".")[0]))
+    if not upload.mapping and (known := recognised(upload.path)):
+        upload = replace(upload, format=known.format.key, recognised_by=as_value(known.reason), into=stem.lower()[:100])
+        upload.save()
+        return upload
+    return recognise_table(upload)
+
+
+def recognise_table(upload: TableUpload) -> TableUpload:
+    """Store with the upload what its columns hold if it is read as a table."""
     shown = preview(upload)
     kind = recognised_kind(shown.first) if shown.first else ""
     columns = recognised_columns(KINDS[kind], shown.first) if kind and shown.first else {}

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.tables import messages
@@ -77,6 +77,43 @@ def array_elements(pieces: Iterable[str], longest: int) -> Iterator[Element]:
     the error handler surrogateescape.
     """
     text = _Text(pieces)
+    yield from _elements(text, longest)
+    if text.next_mark():
+        raise BrokenArray(text.line, messages.TEXT_AFTER())
+
+
+def elements_at(pieces: Iterable[str], path: Sequence[str], longest: int) -> Iterator[Element]:
+    """Yield the values of the array at `path`, such as ("results", "results"), of the object whose text comes in `pieces`.
+
+    What follows the array is not read. Raises BrokenArray, also where no such array is there.
+    """
+    text = _Text(pieces)
+    for key in path:
+        _enter(text, key, longest)
+    yield from _elements(text, longest)
+
+
+def _enter(text: _Text, key: str, longest: int) -> None:
+    """Go to the value of this key of the object that begins here."""
+    if text.next_mark() != "{":
+        raise BrokenArray(text.line, messages.NO_MEMBER(key=key))
+    text.skip_to(text.at + 1)
+    while (mark := text.next_mark()) not in ("", "}"):
+        if mark == ",":
+            text.skip_to(text.at + 1)
+            continue
+        name = _value(text, 0, longest)[0]
+        if text.next_mark() != ":":
+            break
+        text.skip_to(text.at + 1)
+        if name == key:
+            return
+        text.next_mark()
+        _value(text, 0, longest)
+    raise BrokenArray(text.line, messages.NO_MEMBER(key=key))
+
+
+def _elements(text: _Text, longest: int) -> Iterator[Element]:
     if text.next_mark() != "[":
         raise BrokenArray(text.line, messages.NO_BRACKET())
     text.skip_to(text.at + 1)
@@ -85,7 +122,9 @@ def array_elements(pieces: Iterable[str], longest: int) -> Iterator[Element]:
         if not mark:
             raise BrokenArray(text.line, messages.ARRAY_OPEN())
         number += 1
-        yield _element(text, number, longest)
+        line = text.line
+        value, decoded = _value(text, number, longest)
+        yield Element(number, line, value, decoded)
         mark = text.next_mark()
         if mark not in (",", "]"):
             raise BrokenArray(text.line, messages.NO_COMMA(number=number))
@@ -93,11 +132,10 @@ def array_elements(pieces: Iterable[str], longest: int) -> Iterator[Element]:
             break
         text.skip_to(text.at + 1)
     text.skip_to(text.at + 1)
-    if text.next_mark():
-        raise BrokenArray(text.line, messages.TEXT_AFTER())
 
 
-def _element(text: _Text, number: int, longest: int) -> Element:
+def _value(text: _Text, number: int, longest: int) -> tuple[object, bool]:
+    """Return the value that begins here, and whether all of its bytes were UTF-8, and go to its end."""
     decoder = json.JSONDecoder()
     while True:
         try:
@@ -118,6 +156,5 @@ def _element(text: _Text, number: int, longest: int) -> Element:
             raise BrokenArray(text.line, messages.LONG_ELEMENT(number=number, most=f"{longest:,}"))
         text.more()
     decoded = NOT_DECODED.search(text.text, text.at, end) is None
-    element = Element(number, text.line, value, decoded)
     text.skip_to(end)
-    return element
+    return value, decoded

@@ -21,7 +21,8 @@ from core.tables import messages
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.formula_cells import unescaped
 from core.tables.json_arrays import BrokenArray, array_elements
-from core.tables.rows import Row as Row, as_text, nested_in
+from core.tables.paths import may_lead
+from core.tables.rows import Row as Row, as_text, row_of
 from core.tables.workbooks import NoWorkbook, check_size, workbook_rows
 from core.text import storable
 
@@ -178,7 +179,7 @@ def read_rows(
         ".json": _json_rows,
         ".parquet": _parquet_rows,
         ".xlsx": _workbook_rows,
-    }.get(_format_of(path))
+    }.get(format_of(path))
     if reader is None or (path.suffix.lower() == ".gz" and reader in (_parquet_rows, _workbook_rows)):
         raise BadRow(path.name, 0, messages.ENDING(), messages.RENAME())
     some = False
@@ -200,7 +201,7 @@ def read_rows(
         raise BadRow(path.name, 0, messages.NO_ROWS(), messages.COPY_WHOLE())
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
     """Return the ending that says the format, such as .csv for a.csv.gz, or '' if there is none."""
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings and endings[-1] == ".gz":
@@ -213,6 +214,11 @@ def _require(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
     for column in wanted:
         if column not in present:
             raise place.bad(messages.NO_COLUMN(column=repr(column)), _columns_said(known))
+
+
+def _require_paths(place: Place, wanted: Sequence[str], known: Sequence[str]) -> None:
+    """As _require, where a dotted path is there if its beginning is a column: its end may be missing in some rows."""
+    _require(place, [column for column in wanted if not may_lead(column, known)], known)
 
 
 def _columns_said(known: Sequence[str]) -> str:
@@ -240,7 +246,7 @@ def _csv_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[R
 
     csv.field_size_limit(LONGEST_VALUE)
     stream = texts()
-    separator = "\t" if _format_of(path) == ".tsv" else ","
+    separator = "\t" if format_of(path) == ".tsv" else ","
     reader = csv.reader(stream, delimiter=separator, strict=True)
     with _csv_errors(path, lambda: at, refuse):
         header = [unescaped(name) for name in next(reader, [])]
@@ -296,18 +302,18 @@ def _csv_errors(path: Path, line: Callable[[], int], on_bad: OnBadRow) -> Iterat
 
 
 def _json_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
-    array = _format_of(path) == ".json"
+    array = format_of(path) == ".json"
     first = True
     for place, value in json_objects(path, on_bad) if array else json_lines(path, on_bad):
         if first:
-            _require(place, wanted, list(value))
+            _require_paths(place, wanted, list(value))
             first = False
         try:
-            values = {key: as_text(item) for key, item in value.items()}
+            row = row_of(place, value, wanted)
         except RecursionError:
             on_bad(place.bad(messages.TOO_NESTED(), messages.AS_TEXT()))
             continue
-        yield Row(place, {**dict.fromkeys(wanted, ""), **values}, nested_in(value))
+        yield row
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +332,7 @@ def json_objects(path: Path, on_bad: OnBadRow = refuse, name: str = "") -> Itera
     Where the array is broken, the problem is passed to `on_bad` and what follows is not read. Raises BadRow.
     """
     name = name or path.name
-    pieces = _pieces(path, name)
+    pieces = text_pieces(path, name)
     start = ""
     for piece in pieces:
         start += piece
@@ -364,7 +370,7 @@ def _single_objects(path: Path, on_bad: OnBadRow, name: str) -> Iterator[tuple[P
         yield place, value
 
 
-def _pieces(path: Path, name: str) -> Generator[str]:
+def text_pieces(path: Path, name: str) -> Generator[str]:
     """Yield the text of a UTF-8 file in pieces; other bytes are decoded by surrogateescape. Raises BadRow."""
     packed = path.suffix.lower() == ".gz"
     decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
@@ -384,7 +390,8 @@ def _pieces(path: Path, name: str) -> Generator[str]:
         yield decoder.decode(b"", final=True)
 
 
-def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+def parquet_objects(path: Path, wanted: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the rows of a Parquet file as they are, with their places. Raises BadRow."""
     import pyarrow as arrow
     from pyarrow import parquet
 
@@ -392,17 +399,21 @@ def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterat
     try:
         unpacked = Unpacked(path, path.name)
         file = parquet.ParquetFile(path)
-        _require(Place(path.name, 0), wanted, file.schema_arrow.names)
+        _require_paths(Place(path.name, 0), wanted, file.schema_arrow.names)
         line = 0
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             unpacked.take(batch.nbytes)
             for value in batch.to_pylist():
                 line += 1
-                texts = {key: as_text(item) for key, item in value.items()}
-                yield Row(Place(path.name, line), texts, nested_in(value))
+                yield Place(path.name, line), value
     except (arrow.ArrowException, OSError) as error:
         what = messages.NO_PARQUET() if path.stat().st_size else messages.EMPTY()
         raise BadRow(path.name, 0, what, messages.COPY_WHOLE()) from error
+
+
+def _parquet_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:
+    for place, value in parquet_objects(path, wanted):
+        yield row_of(place, value, wanted)
 
 
 def _workbook_rows(path: Path, wanted: Sequence[str], on_bad: OnBadRow) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from core.tables import messages
 from core.tables.bad_rows import Place
+from core.tables.paths import beginnings, value_at
 from core.text import storable
 
 Nested: TypeAlias = Mapping[str, "list[Any] | dict[str, Any]"]
@@ -60,7 +61,21 @@ def nested_in(value: Mapping[str, Any]) -> Nested:
     return {key: item for key, item in value.items() if isinstance(item, list | dict)} or NOT_NESTED
 
 
+def row_of(place: Place, value: Mapping[str, Any], wanted: Iterable[str] = ()) -> Row:
+    """Return an object as a row; a wanted column that it lacks is what a dotted path leads to, or empty."""
+    values = {key: as_text(item) for key, item in value.items()}
+    nested = dict(nested_in(value))
+    for column in wanted:
+        if column not in values:
+            found = value_at(value, column)
+            values[column] = as_text(found)
+            if isinstance(found, list | dict):
+                nested[column] = found
+    return Row(place, values, nested or NOT_NESTED)
+
+
 def unread(met: Iterable[str], read: Iterable[str]) -> list[str]:
     """Return the columns of `met` that are not in `read`, for the result of a load, which names them."""
     known = set(read)
-    return [column for column in met if column not in known]
+    begun = {beginning for path in known for beginning in beginnings(path)}
+    return [column for column in met if column not in known and column not in begun]

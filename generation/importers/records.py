@@ -60,7 +60,8 @@ class InstructionRecord:
 class ResponseRecord:
     """A model's answer to the instruction it names; `instruction` says what was asked, should it be unknown.
 
-    `tokens` are those written; what its source does not say is empty or None.
+    `tokens` are those written; what its source does not say is empty or None. `item` is the response's own name where it
+    has one beside its instruction's.
     """
 
     place: Place
@@ -72,6 +73,7 @@ class ResponseRecord:
     input_tokens: int | None = None
     tokens: int | None = None
     seconds: float | None = None
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class RatingRecord:
     `instruction` is what the item belongs to, empty where the item stands for itself. `variant` tells a
     judge's prompts or settings apart. A `position` names the criterion by its place in the checklist. `rater_kind`
     is onsite, crowd or public, empty where unknown. `hint` says whether the rater saw the instruction's hint. `left_out`
-    says why the answer does not count; empty where it does.
+    says why the answer does not count; empty where it does. With `is_key` it is the correct answer.
     """
 
     place: Place
@@ -101,6 +103,7 @@ class RatingRecord:
     rater_kind: str = ""
     hint: bool | None = None
     left_out: str = ""
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ class PreferenceRecord:
     """One rater's choice between two responses to one item: A, B, tie, both_bad, or empty where none.
 
     `strength` is how much better the chosen one is: 2 much, 1 slightly, None where the source does not grade.
-    `reason` is what the rater wrote; `rater_kind`, `hint` and `left_out` as in RatingRecord.
+    `reason` is what the rater wrote; `rater_kind`, `hint`, `left_out` and `is_key` as in RatingRecord.
     """
 
     place: Place
@@ -129,6 +132,7 @@ class PreferenceRecord:
     strength: int | None = None
     reason: str = ""
     left_out: str = ""
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

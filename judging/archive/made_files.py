@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -24,18 +25,27 @@ from annotation.models import Study
 from core.background import send_after_commit
 from core.db.public_ids import new_public_id
 from core.errors import UserError
+from core.messages.message import Wording, as_value
 from judging.archive.answer_table import FORMATS, answer_count, write_answers
 from judging.archive.export import export_study
+from judging.archive.format_files import counted_answers, file_name, write_format
+from judging.formats.answers import WriteOptions
+from judging.formats.registry import WRITERS, check_tasks
 
 logger = logging.getLogger(__name__)
 
 TASK = "judging.make_file"
 ARCHIVE = "archive"
-KINDS = (ARCHIVE, *FORMATS)
+KINDS = (ARCHIVE, *FORMATS, *WRITERS)
 WAITING, MAKING, MADE, FAILED = "waiting", "making", "made", "failed"
 STATE = "state.json"
 KEPT = timedelta(days=1)
 SECONDS_BETWEEN_WRITES = 0.5
+
+
+NOT_WRITTEN = Wording(
+    "files.not_written", "The file could not be written. Check the server's disk and create it again."
+)
 
 
 class Stopped(Exception):
@@ -46,7 +56,8 @@ class Stopped(Exception):
 class MadeFile:
     """A file that was asked for: what is in it, and how far it is. `done` and `total` are answers; `size` is in bytes.
 
-    `kind` is one of KINDS. `problem` says in English why there is no file.
+    `kind` is one of KINDS; `criterion` and `judge` are those that a format with one score holds. `problem` says why there
+    is no file.
     """
 
     public_id: str
@@ -60,7 +71,9 @@ class MadeFile:
     done: int = 0
     total: int = 0
     size: int = 0
-    problem: str = ""
+    problem: str | dict[str, Any] = ""
+    criterion: str = ""
+    judge: str = ""
 
     @property
     def folder(self) -> Path:
@@ -104,18 +117,28 @@ def files_of(study: Study) -> list[MadeFile]:
     return sorted((one for one in _every() if one.study == study.pk), key=lambda one: one.asked_at, reverse=True)
 
 
-def ask_for(study: Study, by: User, kind: str, *, texts: bool = False) -> MadeFile:
-    """Ask a worker for a file; one that is being made already with the same content is not made twice."""
+def ask_for(
+    study: Study, by: User, kind: str, *, texts: bool = False, criterion: str = "", judge: str = ""
+) -> MadeFile:
+    """Ask a worker for a file; one that is being made already with the same content is not made twice. Raises UserError."""
     if kind not in KINDS:
         raise UserError(f"{kind} is not a format; choose one of {', '.join(KINDS)}.")
     remove_old()
     texts = texts and kind != ARCHIVE
     for other in files_of(study):
-        if (other.kind, other.texts) == (kind, texts) and not other.is_over:
+        same = (other.kind, other.texts, other.criterion, other.judge) == (kind, texts, criterion, judge)
+        if same and not other.is_over:
             return other
-    name = f"{study.slug}.plumbline.zip" if kind == ARCHIVE else f"{study.slug}-answers.{kind}"
+    if kind in WRITERS:
+        check_tasks(WRITERS[kind], pairs=study.kind == Study.Kind.PAIR)
+        name, total = file_name(study, WRITERS[kind]), counted_answers(study).count()
+    else:
+        name = f"{study.slug}.plumbline.zip" if kind == ARCHIVE else f"{study.slug}-answers.{kind}"
+        total = answer_count(study)
     asked_at = timezone.now().isoformat()
-    made = MadeFile(new_public_id(), study.pk, by.pk, name, kind, texts, asked_at, total=answer_count(study))
+    made = MadeFile(
+        new_public_id(), study.pk, by.pk, name, kind, texts, asked_at, total=total, criterion=criterion, judge=judge
+    )
     made.folder.mkdir(parents=True, mode=0o700)
     made.save()
     send_after_commit(TASK, made.public_id)
@@ -140,9 +163,12 @@ def make(public_id: str) -> None:
         raise  # the request stays
     except (Stopped, FileNotFoundError):
         logger.info("File %s was removed while it was being made", public_id)
+    except UserError as problem:
+        replace(made, state=FAILED, problem=as_value(str(problem))).save()
     except OSError as problem:
         making.unlink(missing_ok=True)
-        replace(made, state=FAILED, problem=f"The file could not be written: {problem.strerror}.").save()
+        replace(made, state=FAILED, problem=as_value(NOT_WRITTEN())).save()
+        logger.warning("File %s could not be written: %s", public_id, problem.strerror)
 
 
 def _written(made: MadeFile, study: Study, making: Path) -> MadeFile:
@@ -151,11 +177,20 @@ def _written(made: MadeFile, study: Study, making: Path) -> MadeFile:
         export_study(study, making)
         return made
     saved = time.monotonic()
-    for done in write_answers(study, making, made.kind, texts=made.texts):
+
+    def note(done: int) -> None:
+        nonlocal made, saved
         if time.monotonic() - saved >= SECONDS_BETWEEN_WRITES:
             made = replace(made, done=done)
             made.save()
             saved = time.monotonic()
+
+    if made.kind in WRITERS:
+        options = WriteOptions(criterion=made.criterion, judge=made.judge)
+        write_format(study, WRITERS[made.kind], making, options, texts=made.texts, progress=note)
+        return made
+    for done in write_answers(study, making, made.kind, texts=made.texts):
+        note(done)
     return made
 
 

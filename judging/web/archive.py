@@ -7,6 +7,7 @@ import tempfile
 from typing import cast
 
 from django import forms
+from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -24,9 +25,13 @@ from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.report_store.state import scores_of
 from calibration.reports.cache import current_reports
+from core.errors import UserError
+from core.messages.message import from_value
+from core.messages.rendering import for_reader
 from judging.archive.answer_table import CSV, JSONL, PARQUET, answer_count
 from judging.archive.export import export_study
 from judging.archive.made_files import ARCHIVE, MADE, MadeFile, ask_for, files_of, known_file, remove
+from judging.formats.registry import WRITERS, writers_for
 
 LARGEST = 400_000
 """Scores up to which the archive is made while the reader waits; beyond, only a worker makes it."""
@@ -38,10 +43,12 @@ FORMATS = [
 
 
 class FileForm(forms.Form):
-    """What a worker is to make: the archive, or the answers as a table in one of three formats."""
+    """What a worker is to make: the archive, or the answers as a table or in another tool's format."""
 
-    kind = forms.ChoiceField(choices=[*FORMATS, (ARCHIVE, ARCHIVE)])
+    kind = forms.ChoiceField(choices=[*FORMATS, (ARCHIVE, ARCHIVE), *((name, name) for name in WRITERS)])
     texts = forms.BooleanField(required=False)
+    criterion = forms.CharField(required=False, max_length=100)
+    judge = forms.CharField(required=False, max_length=200)
 
 
 @require_safe
@@ -53,6 +60,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponse:
         **_files(study),
         "answers": answer_count(study),
         "formats": FORMATS,
+        "writers": [(each.key, each.name) for each in writers_for(pairs=study.kind == Study.Kind.PAIR)],
         "provenance": provenance_of(study),
         "scores": scores_of(study),
         "left_out": excluded_in(task__study=study),
@@ -86,7 +94,10 @@ def make_file(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_read_by(cast(User, request.user), slug)
     form = FileForm(request.POST)
     if form.is_valid():
-        ask_for(study, cast(User, request.user), form.cleaned_data["kind"], texts=form.cleaned_data["texts"])
+        try:
+            ask_for(study, cast(User, request.user), **form.cleaned_data)
+        except UserError as problem:
+            messages.error(request, for_reader(problem))
     return redirect("judging:export", study)
 
 
@@ -123,7 +134,9 @@ def remove_file(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 
 def _files(study: Study) -> dict[str, object]:
     files = files_of(study)
-    return {"study": study, "files": files, "under_way": any(not one.is_over for one in files)}
+    problems = {one.public_id: for_reader(from_value(one.problem)) for one in files if one.problem}
+    shown = [(one, problems.get(one.public_id, "")) for one in files]
+    return {"study": study, "files": shown, "under_way": any(not one.is_over for one in files)}
 
 
 def _file_of(study: Study, public_id: str) -> MadeFile:

@@ -16,10 +16,10 @@ from accounts.models import Event
 from annotation.importing import messages
 from annotation.importing.messages import NOTHING_LOADED
 from annotation.importing.preferences import PreferenceLoader
-from annotation.importing.ratings import RatingLoader
+from annotation.importing.ratings import RatingLoader, check_named, check_overall
 from annotation.importing.study import Destination
 from annotation.masking.scan import scan_study
-from annotation.models import Criterion, Rater, Study
+from annotation.models import Rater, Study
 from annotation.policies.policies import Policies, change_policies
 from annotation.rubrics.scales import Rules, parse_scales
 from core.errors import UserError
@@ -262,38 +262,15 @@ def load(
     ratings = RatingLoader(study, items, rules, whole=kind == "judgements")
     if kind == "ratings":
         counts = ratings.load(read_ratings(file, layout, on_bad, met=met), on_bad, progress)
-        _check_overall(ratings, file)
-        _check_named(ratings, file)
+        check_overall(ratings, file.name)
+        check_named(ratings, file.name)
         noticed.remarks += ratings.wide_scales()
         return counts
     counts = ratings.load(read_judgements(file, layout, on_bad, met=met), on_bad, progress)
-    _check_named(ratings, file)
+    check_named(ratings, file.name)
     noticed.remarks += ratings.wide_scales()
     ratings.mark_incomplete()
     return counts
-
-
-def _check_overall(ratings: RatingLoader, file: Path) -> None:
-    """Raise UserError where --overall names no criterion, or one that was loaded as an item."""
-    key, own = ratings.rules.overall, ratings.own
-    if not key or own.rubric is None:
-        return
-    if key not in own.by_key:
-        known = ", ".join(own.by_key)
-        raise UserError(messages.NO_OVERALL(file=file.name, criterion=repr(key), known=known))
-    if own.by_key[key].role != Criterion.Role.OVERALL:
-        raise UserError(messages.ITEM_NOT_OVERALL(criterion=key))
-
-
-def _check_named(ratings: RatingLoader, file: Path) -> None:
-    """Raise UserError where --scale or --exclude names a criterion that neither the table nor the study has."""
-    known = ratings.criteria()
-    named = [("scale", key) for key in ratings.rules.scales if key != "*"]
-    for option, key in [*named, *(("exclude", key) for key in sorted(ratings.rules.excluded))]:
-        if known and key not in known:
-            raise UserError(
-                messages.NONE_FOR_OPTION(file=file.name, criterion=repr(key), option=option, known=", ".join(known))
-            )
 
 
 def _pairs(texts: list[str], option: str, example: str) -> list[tuple[str, str]]:

@@ -3,6 +3,8 @@
 They take the same steps as the pages, by the same functions, and refuse in the same sentences.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import IO, Any, cast
 
 from django.conf import settings
@@ -22,16 +24,26 @@ from accounts.api.lists import Unusable, asking
 from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
-from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.asked import (
+    DUPLICATES,
+    OPTIONS,
+    begin_check,
+    begin_loading,
+    described,
+    described_format,
+    in_format,
+)
+from annotation.uploads.format_requests import request_of
 from annotation.uploads.kept_files import ENDINGS, TableUpload, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
-from annotation.uploads.reading import preview, recognise
+from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.remedies import on_page
 from annotation.web.uploads.machine import bad_rows_shown
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader
+from generation.importers.formats.registry import FORMATS
 from generation.models import Import
 
 BAD_ROWS_SHOWN = 100
@@ -61,6 +73,10 @@ class TableUploadSerializer(serializers.Serializer[Any]):
     workspace = serializers.CharField()
     file = serializers.CharField()
     sha256 = serializers.CharField()
+    format = serializers.CharField(
+        help_text="The format of another tool in which the file is written; empty for a table."
+    )
+    recognised_by = serializers.CharField(help_text="What the format was recognised by, or empty.")
     state = serializers.ChoiceField(choices=["new", "checking", "checked", "loading", "loaded", "refused"])
     kind = serializers.CharField(help_text=f"What the table holds: {', '.join(KINDS)}; empty if it is not recognised.")
     columns = serializers.DictField(child=serializers.CharField(), help_text="What each column that is read holds.")
@@ -85,6 +101,9 @@ class TableUploadSerializer(serializers.Serializer[Any]):
 class MappingSerializer(serializers.Serializer[Any]):
     """How a table is read; what is left out stays as it is."""
 
+    format = serializers.ChoiceField(
+        choices=["", *FORMATS], required=False, help_text="The format of another tool, or empty for a table."
+    )
     kind = serializers.ChoiceField(choices=list(KINDS), required=False)
     columns = serializers.DictField(
         child=serializers.CharField(),
@@ -157,6 +176,8 @@ def map_file(request: Request, public_id: str) -> Response:
     if upload.is_at_work or upload.is_over:
         raise Unusable(_("A worker is reading this file, or it has been loaded. Nothing has changed."))
     given = _checked(MappingSerializer(data=request.data))
+    if given.get("format", upload.format) or upload.format:
+        return Response(_said(_mapped_format(upload, given)))
     shown = preview(upload).first
     for column in given.get("columns", {}):
         if shown is not None and column not in shown.columns:
@@ -178,6 +199,22 @@ def map_file(request: Request, public_id: str) -> Response:
     return Response(_said(recognise(changed) if reread and "columns" not in given else changed))
 
 
+def _mapped_format(upload: TableUpload, given: Mapping[str, Any]) -> TableUpload:
+    """Store what is said of a file in another tool's format, or that it is a table after all."""
+    try:
+        name = given.get("format", upload.format)
+        changed = in_format(upload, name) if name != upload.format else upload
+        if not name:
+            return recognise_table(changed)
+        into, options = given.get("into", changed.into), given.get("options", changed.options)
+        changed = described_format(changed, into=into, options=options)
+        request_of(changed, changed.path)
+    except UserError as problem:
+        raise Unusable(for_reader(problem)) from problem
+    changed.save()
+    return changed
+
+
 @extend_schema(request=None, responses=TableUploadSerializer)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
@@ -197,17 +234,17 @@ def load_file(request: Request, public_id: str) -> Response:
     upload = _found(request, public_id)
     given = _checked(LoadingSerializer(data=request.data))
     try:
-        upload = described(
-            upload,
-            kind=upload.kind,
-            columns=upload.columns,
-            into=upload.into,
-            options=upload.options,
-            encoding=upload.encoding,
-            separator=upload.separator,
-            skip=given["leave_out_bad_rows"],
-        )
-        return Response(_said(begin_loading(upload)))
+        if not upload.format:
+            upload = described(
+                upload,
+                kind=upload.kind,
+                columns=upload.columns,
+                into=upload.into,
+                options=upload.options,
+                encoding=upload.encoding,
+                separator=upload.separator,
+            )
+        return Response(_said(begin_loading(replace(upload, skip=given["leave_out_bad_rows"]))))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
 
@@ -256,14 +293,27 @@ def _checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
 
 def _said(upload: TableUpload) -> dict[str, Any]:
     """Return the fields of TableUploadSerializer."""
-    names = ("file", "sha256", "state", "kind", "columns", "mapping", "into", "options", "encoding", "separator")
-    shown = None if upload.is_at_work or upload.is_over else preview(upload)
+    names = (
+        "file",
+        "sha256",
+        "format",
+        "state",
+        "kind",
+        "columns",
+        "mapping",
+        "into",
+        "options",
+        "encoding",
+        "separator",
+    )
+    shown = None if upload.is_at_work or upload.is_over or upload.format else preview(upload)
     unreadable = on_page(str(shown.problem)) if shown and shown.problem else ""
     first = shown.first if shown else None
     return {
         "id": upload.public_id,
         "workspace": Workspace.objects.values_list("slug", flat=True).get(pk=upload.workspace),
         **{name: getattr(upload, name) for name in names},
+        "recognised_by": for_reader(from_value(upload.recognised_by)),
         "file_columns": first.columns if first else [],
         "first_rows": first.rows if first else [],
         "rows": upload.rows,

@@ -17,12 +17,21 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import MailedInvitation, SavedMapping, Study
-from annotation.uploads.asked import DUPLICATES, OPTIONS, begin_check, begin_loading, described
+from annotation.uploads.asked import (
+    DUPLICATES,
+    OPTIONS,
+    begin_check,
+    begin_loading,
+    described,
+    described_format,
+    in_format,
+)
 from annotation.uploads.fixes import fixes_for
+from annotation.uploads.format_requests import holds_answers
 from annotation.uploads.kept_files import CHECKED, CHECKING, ENDINGS, NEW, TableUpload, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS, NEEDS_BENCHMARK, NEEDS_STUDY
 from annotation.uploads.loading import ENCODINGS, SEPARATORS, guessed_encoding
-from annotation.uploads.reading import preview, recognise
+from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.recognition import recognised_columns
 from annotation.uploads.remedies import on_page
 from annotation.uploads.saved_mappings import mappings_for, save_mapping, with_mapping
@@ -44,6 +53,7 @@ from core.messages.rendering import for_reader
 from core.tables.messages import BAD_ROW
 from core.uploads.kept_files import LOADED
 from core.web.uploaded_files import takes_files
+from generation.importers.formats.registry import FORMATS, format_named
 from generation.models import Import
 
 COUNTS = {
@@ -130,11 +140,17 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
     """Store what the form says, and begin what its button asks for. Raises UserError."""
     if upload.is_at_work or upload.is_over:
         raise UserError(_("A worker is reading this file, or it has been loaded. Nothing has changed."))
+    if fix := sent.get("fix"):
+        return _fixed(upload, fix)
+    if (asked := sent.get("format", upload.format)) != upload.format:
+        changed = in_format(upload, asked)
+        changed.save()
+        return changed if asked else recognise_table(changed)
+    if upload.format:
+        return _act_on_format(upload, sent, do)
     kind = sent.get("kind", upload.kind)
     shown = preview(upload).first
     names = shown.columns if shown else []
-    if fix := sent.get("fix"):
-        return _fixed(upload, fix)
     if do == "use":
         return _with_asked_mapping(upload, sent.get("mapping", ""), names)
     columns = {name: sent.get(f"column-{place}", "") for place, name in enumerate(names)}
@@ -169,6 +185,17 @@ def _act(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
     if do in ("load", "load_without"):
         return begin_loading(changed)
     return changed
+
+
+def _act_on_format(upload: TableUpload, sent: QueryDict, do: str) -> TableUpload:
+    """Store what the form says of a file in another tool's format, and begin what its button asks for. Raises UserError."""
+    options = {name: sent.get(name, "") for name in OPTIONS}
+    changed = described_format(upload, into=sent.get("into", upload.into), options=options, skip=do == "load_without")
+    changed = replace(changed, problem="", counts={}, bad=0, bad_rows=[], state=NEW)
+    changed.save()
+    if do == "check":
+        return begin_check(changed)
+    return begin_loading(changed) if do in ("load", "load_without") else changed
 
 
 def _fixed(upload: TableUpload, asked: str) -> TableUpload:
@@ -272,12 +299,15 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
         "upload": upload,
         "result": _result(upload, problem),
         "needs_existing": upload.kind in (*NEEDS_STUDY, *NEEDS_BENCHMARK),
-        "into_study": kind is not None and kind.into == "study",
+        "into_study": holds_answers(upload) if upload.format else kind is not None and kind.into == "study",
+        "formats": [(each.key, each.name) for each in FORMATS.values()],
     }
     if upload.is_over and upload.imported and context["into_study"]:
         context |= _destination(upload)
     if upload.is_at_work or upload.is_over:
         return context
+    if upload.format:
+        return context | _of_format(upload)
     shown = preview(upload)
     if shown.problem:  # which says what is wrong first
         context["result"] = replace(context["result"], problem="")
@@ -307,6 +337,20 @@ def _context(upload: TableUpload, problem: str) -> dict[str, Any]:
         "before": Import.objects.filter(workspace=upload.workspace, sha256=upload.sha256, undone_at=None).first(),
     }
     return context
+
+
+def _of_format(upload: TableUpload) -> dict[str, Any]:
+    """What the page shows of a file in another tool's format that can still be checked and loaded."""
+    stored, fixes = from_value(upload.problem), fixes_for(upload)
+    stopped_at_row = isinstance(stored, Message) and stored.code == BAD_ROW.code
+    return {
+        "duplicates": DUPLICATE_WORDS.items(),
+        "fixes": fixes,
+        "can_leave_out": bool(upload.bad) or (stopped_at_row and not fixes),
+        "format_name": format_named(upload.format).name,
+        "recognised_by": for_reader(from_value(upload.recognised_by)),
+        "before": Import.objects.filter(workspace=upload.workspace, sha256=upload.sha256, undone_at=None).first(),
+    }
 
 
 def _destination(upload: TableUpload) -> dict[str, Any]:
