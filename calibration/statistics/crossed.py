@@ -16,6 +16,7 @@ from calibration.statistics.populations import GROUPS, MOST_REPLICATES, NUMBERS_
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
 
 LEAST_RATERS = 2
+FEW_TO_TELL = 3
 
 WhyNot: TypeAlias = Literal["", "few_instructions", "few_raters", "undefined_without_one", "positions"]
 """Why an interval for such raters is not stated, '' where it is; "positions": the data do not name the raters."""
@@ -81,12 +82,13 @@ class Crossed:
         )
 
     def with_care(self) -> "Crossed":
-        """The same with one degree of freedom where there are two raters.
+        """The same with one degree of freedom less than raters where there are two or three of them.
 
-        Two raters can differ little by chance, and t with more degrees of freedom then claims too much: equal models were
-        called unequal in 9 to 14 % of studies.
+        So few raters can differ little by chance, and t with more degrees of freedom then claims too much: equal models were
+        called unequal in 8 to 14 % of studies.
         """
-        return replace(self, freedom=np.where(self.n_raters == LEAST_RATERS, 1.0, self.freedom))
+        few = self.n_raters <= FEW_TO_TELL
+        return replace(self, freedom=np.where(few, np.maximum(self.n_raters - 1.0, 1.0), self.freedom))
 
     @staticmethod
     def joined(parts: Sequence["Crossed"]) -> "Crossed":
