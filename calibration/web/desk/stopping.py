@@ -260,15 +260,15 @@ def _measure(report: StoppingReport) -> str:
 
 
 def _caption(report: StoppingReport) -> str:
-    said = gettext(
+    if len(report.models) > 2:
+        return gettext(
+            "The vertical lines are the intervals for these raters and this study's instructions. They are of the last "
+            "model that leads, or would lead now, and the first of the others, as wide as the answer needs; as the two "
+            "models are picked after looking, the lines need not all hold together."
+        )
+    return gettext(
         "The vertical lines are the intervals for these raters and this study's instructions; all of them hold together."
     )
-    if len(report.models) > 2:
-        said += " " + gettext(
-            "They are of the last model that leads, or would lead now, and the first of the others, as wide as the answer "
-            "needs."
-        )
-    return said
 
 
 def _table(report: StoppingReport) -> Table:

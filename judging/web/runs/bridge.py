@@ -130,9 +130,12 @@ def opening_of(found: RunBridge) -> str:
         "models": len(by_model.groups),
     }
     if by_model.verdict == "holds":
-        told = gettext(
+        told = ngettext(
+            "The bridge holds for the %(models)d model compared: what %(new)s predicts and what %(old)s gave differ by less "
+            "than %(margin)s points on average.",
             "The bridge holds across the %(models)d models compared: for each of them, what %(new)s predicts and what "
-            "%(old)s gave differ by less than %(margin)s points on average."
+            "%(old)s gave differ by less than %(margin)s points on average.",
+            len(by_model.groups),
         )
         return told % shown
     if by_model.verdict == "fails":
