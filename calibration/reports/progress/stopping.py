@@ -16,8 +16,8 @@ from calibration.data.frames import EVERY_KIND, Floats, Ints, NothingToRead, Sco
 from calibration.data.labels import checklist_rows
 from calibration.data.scores import score_frame
 from calibration.models import Report
-from calibration.reports.agreement import SuchRaters
 from calibration.reports.codec import read_back
+from calibration.reports.people.populations import SuchRaters
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import Scale, such_raters

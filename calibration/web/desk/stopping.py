@@ -4,7 +4,7 @@ from django.utils.translation import gettext, ngettext
 
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
-from calibration.reports.agreement import SuchRaters
+from calibration.reports.people.populations import SuchRaters
 from calibration.reports.progress.stopping import StoppingReport
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.stopping.decisions import StillNeeded
