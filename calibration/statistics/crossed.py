@@ -18,7 +18,7 @@ from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArra
 LEAST_RATERS = 2
 FEW_TO_TELL = 3
 
-WhyNot: TypeAlias = Literal["", "positions"] | NotStated
+WhyNot: TypeAlias = Literal["", "few_instructions", "few_raters", "undefined_without_one", "named_raters", "positions"]
 """Why an interval for such raters is not stated, '' where it is; "positions": the data do not name the raters."""
 
 WithoutEach: TypeAlias = Callable[[IntArray, int], tuple[FloatArray, BoolArray]]
