@@ -73,16 +73,19 @@ def severity_spread(
     centred = y - (sum_by(item, m, y) / given)[item]
     effects = inverse @ sum_by(rater, people, centred)
     left = centred - (effects[rater] - (here @ effects / given)[item])
-    freedom = len(y) - m - people + 1
-    if freedom < 1 or float(np.abs(left).max()) < 1e-12:
+    # A rater's answers to one instruction may share an error, so that these cells, not the scores, are what is left;
+    # the square is what leaving out instructions would give where raters have few of them.
+    cells = len(np.unique(cluster * people + rater))
+    freedom, of_cells = len(y) - m - people + 1, cells - k - people + 1
+    if min(freedom, of_cells) < 1 or float(np.abs(left).max()) < 1e-12:
         raise NoStatistic("Raters' scores leave no error by which to judge their differences.")
     by_cell = np.bincount(cluster * people + rater, weights=left, minlength=k * people).reshape(k, people)
     turned = by_cell @ inverse
-    robust = float((turned**2).sum()) * k / (k - 1) * (len(y) - m) / freedom
+    robust = float((turned**2).sum()) * k / (k - 1) * max((len(y) - m) / freedom, (cells - k) / of_cells) ** 2
     classical = float((left**2).sum()) / freedom * float(np.trace(inverse))
     error = max(robust, classical) / (people - 1)
     between = float(((effects - effects.mean()) ** 2).sum()) / (people - 1)
-    first, second = people - 1, min(k - 1, freedom)
+    first, second = people - 1, min(k - 1, freedom, of_cells)
     ratio = between / error
     most, least = float(fdtri(first, second, 0.975)), float(fdtri(first, second, 0.025))
     low, high = max(0.0, error * (ratio / most - 1)), max(0.0, error * (max(ratio, 1.0) / least - 1))

@@ -4,7 +4,7 @@ import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, Widths, held, seed_of
 
 from calibration.statistics.agreement.proportions import clustered_proportions
-from calibration.statistics.errors import NobodyToCompare
+from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import pooled_variance, such_raters, these_raters
 from calibration.statistics.raters.behaviour import side_preference
 from calibration.statistics.raters.consensus import dawid_skene
@@ -105,10 +105,10 @@ def standing_values(people, instructions, pool, rng=None):
 
 
 def spread_of(scores, **arguments):
-    """The spread of severity; None where raters who share no item with the others leave it unstated."""
+    """The spread of severity; None where it is not stated: too few shared answers."""
     try:
         return severity_spread(scores, **arguments)
-    except NobodyToCompare:
+    except NoStatistic:
         return None
 
 
