@@ -6,19 +6,26 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 
+from annotation.models import Rater
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut, outer_leave_one_out
 from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
 from calibration.statistics.judges.comparison import (
     Confusion,
-    Correlation,
     MajorityAccuracy,
     accuracy_against_majority,
     confusion,
-    correlate,
     majority_labels,
 )
+from calibration.statistics.judges.correlations import (
+    JudgeCorrelation,
+    ScoredResponses,
+    Slopes,
+    judge_correlation,
+    judge_slopes,
+)
+from calibration.statistics.ranking.rank_correlations import RankCorrelations, rank_correlations
 from calibration.statistics.report_reasons import TooFewModelMeans
 
 SIDES = ("b", "tie", "a", "both_bad")
@@ -36,11 +43,20 @@ class PairMatches:
 
 @dataclass(frozen=True)
 class GroupCorrelation:
-    """A judge's correlation with people on the criterion `group`, or over models' means (`group` is then '')."""
+    """A judge's correlation with people on the criterion `group`."""
 
-    by: Literal["criterion", "models"]
+    by: Literal["criterion"]
     group: str
-    correlation: Correlation | Missing = field(metadata=INLINED)
+    correlation: JudgeCorrelation | Missing = field(metadata=INLINED)
+
+
+@dataclass(frozen=True)
+class ModelsCorrelation:
+    """A judge's correlation with people over models' means, which are the units; `group` is ''."""
+
+    by: Literal["models"]
+    group: str
+    correlation: RankCorrelations | Missing = field(metadata=INLINED)
 
 
 @dataclass(frozen=True)
@@ -51,10 +67,10 @@ class CategoryCorrelation:
     group: str
     category: str
     category_pk: int
-    correlation: Correlation | Missing = field(metadata=INLINED)
+    correlation: JudgeCorrelation | Missing = field(metadata=INLINED)
 
 
-Correlations: TypeAlias = list[GroupCorrelation | CategoryCorrelation]
+Correlations: TypeAlias = list[GroupCorrelation | CategoryCorrelation | ModelsCorrelation]
 
 
 class Drawn(TypedDict):
@@ -125,14 +141,28 @@ def _confusion(verdict: Ints, majority: Ints) -> Confusion:
     return replace(found, counts=counts)
 
 
-def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
-    """Compare graded preferences for response A with the mean of people's, by task."""
+def are_positions(frame: ScoreFrame) -> bool:
+    """Whether the raters are positions of a data set rather than persons."""
+    raters = np.unique(frame.rater).tolist()
+    return Rater.objects.filter(pk__in=raters, kind=Rater.Kind.SLOT).exists()
+
+
+@dataclass(frozen=True)
+class _SharedQuestions:
+    """Questions that both answered, as shares of the scale: codes of the questions, people's answers and the judge's."""
+
+    theirs: ScoreFrame
+    questions: Ints
+    own: ScoreFrame
+    judged: Ints
+
+
+def _pairs_asked(people: ScoreFrame, judge: ScoreFrame) -> _SharedQuestions:
     theirs, own = preferences(people), preferences(judge)
-    return _soft(theirs.task, shares_of(theirs), own.task, shares_of(own), own.instruction, draws, seed)
+    return _SharedQuestions(theirs, theirs.task, own, own.task)
 
 
-def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
-    """Compare graded answers to items (or overall scores) with the mean of people's, by response and item."""
+def _items_asked(people: ScoreFrame, judge: ScoreFrame) -> _SharedQuestions:
     for role in ("item", "overall"):
         theirs, own = _single(people, role), _single(judge, role)
         if len(theirs) and len(own):
@@ -140,16 +170,50 @@ def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) ->
             code = np.array([keys.get(key, -1) for key in judge.criterion_keys], dtype=np.int64)[own.criterion]
             known, width = code >= 0, len(keys)
             own, code = own.select(known), code[known]
-            return _soft(
-                theirs.response * width + theirs.criterion,
-                shares_of(theirs),
-                own.response * width + code,
-                shares_of(own),
-                own.instruction,
-                draws,
-                seed,
+            return _SharedQuestions(
+                theirs, theirs.response * width + theirs.criterion, own, own.response * width + code
             )
     raise NothingToRead("people and this judge have no response in common")
+
+
+def pair_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
+    """Compare graded preferences for response A with the mean of people's, by task."""
+    return _soft(_pairs_asked(people, judge), draws, seed)
+
+
+def item_shares(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> SoftVerdicts:
+    """Compare graded answers to items (or overall scores) with the mean of people's, by response and item."""
+    return _soft(_items_asked(people, judge), draws, seed)
+
+
+def pair_slopes(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Slopes:
+    """The slope of people's graded preferences on the judge's, beside a typical person's."""
+    return _slopes(_pairs_asked(people, judge), seed)
+
+
+def item_slopes(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Slopes:
+    """The same of graded answers to items, or overall scores."""
+    return _slopes(_items_asked(people, judge), seed)
+
+
+def _slopes(asked: _SharedQuestions, seed: int) -> Slopes:
+    own, verdict = _means(asked.judged, shares_of(asked.own))
+    theirs, questions = asked.theirs, asked.questions
+    given = np.isin(questions, own)
+    if not given.any():
+        raise NothingToRead("people and this judge have nothing in common")
+    theirs, questions = theirs.select(given), questions[given]
+    known, first, place = np.unique(questions, return_index=True, return_inverse=True)
+    scored = ScoredResponses(
+        judge=verdict[np.searchsorted(own, known)],
+        instruction=theirs.instruction[first],
+        model=theirs.model[first],
+        response=place.reshape(-1).astype(np.int64),
+        rater=theirs.rater,
+        value=shares_of(theirs),
+        positions=are_positions(theirs),
+    )
+    return judge_slopes(scored, seed=seed)
 
 
 def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
@@ -157,17 +221,16 @@ def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
     return frame.select(mask)
 
 
-def _soft(
-    asked: Ints, people: Floats, judged: Ints, verdict: Floats, instruction: Ints, draws: int, seed: int
-) -> SoftVerdicts:
+def _soft(asked: _SharedQuestions, draws: int, seed: int) -> SoftVerdicts:
     """Compare by question: the judge's share (the mean where it was asked twice) against the mean of people's."""
-    questions, mean = _means(asked, people)
-    own, first = np.unique(judged, return_index=True)
-    _, said = _means(judged, verdict)
+    questions, mean = _means(asked.questions, shares_of(asked.theirs))
+    own, first = np.unique(asked.judged, return_index=True)
+    _, said = _means(asked.judged, shares_of(asked.own))
     both, left, right = np.intersect1d(own, questions, return_indices=True)
     if not both.size:
         raise NothingToRead("people and this judge have nothing in common")
-    return soft_verdicts(said[left], mean[right], clusters=instruction[first[left]], draws=draws, seed=seed)
+    clusters = asked.own.instruction[first[left]]
+    return soft_verdicts(said[left], mean[right], clusters=clusters, draws=draws, seed=seed)
 
 
 def _means(codes: Ints, values: Floats) -> tuple[Ints, Floats]:
@@ -176,7 +239,7 @@ def _means(codes: Ints, values: Floats) -> tuple[Ints, Floats]:
     return known, np.bincount(place, weights=values) / np.maximum(np.bincount(place), 1)
 
 
-def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> Correlations:
+def score_correlations(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Correlations:
     """Correlate by criterion, and (on the overall score, else the mean item) by category and over model means.
 
     A response's score of a criterion is the mean of its raters'; the rows by category and of models take shares of
@@ -186,7 +249,7 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: 
     for key in judge.criterion_keys:
         if key in people.criterion_keys:
             parts = _one_criterion(judge, key), _one_criterion(people, key)
-            rows.append(GroupCorrelation("criterion", key, part(partial(_responses, *parts, draws, seed))))
+            rows.append(GroupCorrelation("criterion", key, part(partial(_responses, *parts, seed))))
     if not rows:
         raise NothingToRead("people and this judge have no criterion in common")
     own, theirs = _summary(judge), _summary(people)
@@ -195,9 +258,9 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: 
         for pk in categories.tolist():
             name = people.category_names.get(pk, "all")
             parts = own.select(own.category == pk), theirs.select(theirs.category == pk)
-            found = part(partial(_responses, *parts, draws, seed))
+            found = part(partial(_responses, *parts, seed))
             rows.append(CategoryCorrelation("category", name, name, pk, found))
-    return [*rows, GroupCorrelation("models", "", part(lambda: _models(own, theirs, draws, seed)))]
+    return [*rows, ModelsCorrelation("models", "", part(lambda: _models(own, theirs)))]
 
 
 def _one_criterion(frame: ScoreFrame, key: str) -> ScoreFrame:
@@ -210,21 +273,29 @@ def _summary(frame: ScoreFrame) -> ScoreFrame:
     return overall if len(overall) else _single(frame, "item")
 
 
-def _responses(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Correlation:
-    """Correlate the mean scores of the responses that both scored; instructions are the clusters."""
-    responses, mean = _means(people.response, shares_of(people))
+def _responses(judge: ScoreFrame, people: ScoreFrame, seed: int) -> JudgeCorrelation:
+    """Correlate the scores of the responses that both scored."""
     own, verdict = _means(judge.response, shares_of(judge))
-    first = np.unique(people.response, return_index=True)[1]
-    _, left, right = np.intersect1d(own, responses, return_indices=True)
-    return correlate(verdict[left], mean[right], clusters=people.instruction[first[right]], draws=draws, seed=seed)
+    given = people.select(np.isin(people.response, own))
+    known, first, place = np.unique(given.response, return_index=True, return_inverse=True)
+    scored = ScoredResponses(
+        judge=verdict[np.searchsorted(own, known)],
+        instruction=given.instruction[first],
+        model=given.model[first],
+        response=place.reshape(-1).astype(np.int64),
+        rater=given.rater,
+        value=shares_of(given),
+        positions=are_positions(given),
+    )
+    return judge_correlation(scored, seed=seed)
 
 
-def _models(judge: ScoreFrame, people: ScoreFrame, draws: int, seed: int) -> Correlation:
-    """Correlate models' mean scores on the responses that both scored; models are their own clusters."""
+def _models(judge: ScoreFrame, people: ScoreFrame) -> RankCorrelations:
+    """Correlate models' mean scores on the responses that both scored."""
     shared = np.intersect1d(judge.response, people.response)
     own, theirs = (judge.select(np.isin(judge.response, shared)), people.select(np.isin(people.response, shared)))
     models, said = _means(own.model, shares_of(own))
     _, mean = _means(theirs.model, shares_of(theirs))
     if len(models) < 3:
         raise TooFewModelMeans("Fewer than three models were scored by people and judge.")
-    return correlate(said, mean, draws=draws, seed=seed)
+    return rank_correlations(said, mean)

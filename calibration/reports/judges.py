@@ -19,8 +19,10 @@ from calibration.reports.judge_matches import (
     Correlations,
     PairMatches,
     item_shares,
+    item_slopes,
     pair_matches,
     pair_shares,
+    pair_slopes,
     score_correlations,
 )
 from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
@@ -37,14 +39,18 @@ from calibration.statistics.judges.bias import (
     swap_agreement,
 )
 from calibration.statistics.judges.calibration import SoftVerdicts
+from calibration.statistics.judges.correlations import Slopes
 from calibration.statistics.judges.prediction_powered import (
     Estimate,
     LabelsNeeded,
+    LabelsSaved,
     ModelScores,
     PredictionPowered,
+    labels_saved,
     labels_to_separate,
     prediction_powered_difference,
     prediction_powered_mean,
+    shared_power,
 )
 from calibration.statistics.report_reasons import (
     NeverSwapped,
@@ -58,6 +64,8 @@ from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 
 DRAWS = 1000
+SHARED_FROM = 3
+"""Models from which all differences share one weight on the judge."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class PairJudge:
     sways: Sways = field(metadata=INLINED)
     matches: PairMatches | Missing
     soft: SoftVerdicts | Missing
+    slopes: Slopes | Missing
     own_family: SelfPreference | Missing
 
 
@@ -91,11 +100,12 @@ class ModelEstimate:
 
 @dataclass(frozen=True)
 class Separation(LabelsNeeded):
-    """The labels that separate two models, and the prediction-powered difference of their means."""
+    """The labels that separate two models, the prediction-powered difference of their means, and what the judge saves."""
 
     one: str
     other: str
     powered: Estimate
+    saved: LabelsSaved | Missing
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,7 @@ class ScoreJudge:
     judge: str
     correlations: Correlations | Missing
     soft: SoftVerdicts | Missing
+    slopes: Slopes | Missing
     gaps: list[ScoreGaps] | Missing
     powered: list[ModelEstimate] | Missing
     separate: Separation | Missing
@@ -238,6 +249,7 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
         sways=_sways(study, judge, draws, seed),
         matches=part(lambda: pair_matches(people, labels, frame, draws, seed)),
         soft=part(lambda: pair_shares(labels, frame, draws, seed)),
+        slopes=part(lambda: pair_slopes(labels, frame, seed)),
         own_family=part(lambda: _own_family(labels, frame, family, draws, seed)),
     )
 
@@ -343,8 +355,9 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
     powered, separate = _powered(people, frame, str(settings["one"]), str(settings["other"]))
     return ScoreJudge(
         judge=judge.name,
-        correlations=part(lambda: score_correlations(people, frame, draws, seed)),
+        correlations=part(lambda: score_correlations(people, frame, seed)),
         soft=part(lambda: item_shares(people, frame, draws, seed)),
+        slopes=part(lambda: item_slopes(people, frame, seed)),
         gaps=part(lambda: list(_gaps(people, frame, draws, seed))),
         powered=powered,
         separate=separate,
@@ -447,5 +460,8 @@ def _separate(by_model: Mapping[str, ModelScores], one: str, other: str) -> Sepa
         place = int(np.argmin(gaps))
         one, other = order[place], order[place + 1]
     found = labels_to_separate(by_model[one], by_model[other])
-    difference = prediction_powered_difference(by_model[one], by_model[other])
-    return Separation(**vars(found), one=one, other=other, powered=difference.powered)
+    models = [scores for scores in by_model.values() if len(scores.judge_only)]
+    shared = shared_power(models) if len(models) >= SHARED_FROM else None
+    difference = prediction_powered_difference(by_model[one], by_model[other], shared=shared)
+    saved = part(lambda: labels_saved(by_model[one], by_model[other], difference))
+    return Separation(**vars(found), one=one, other=other, powered=difference.powered, saved=saved)

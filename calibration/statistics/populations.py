@@ -291,21 +291,35 @@ def _taken(sums: TaskSums, rng: np.random.Generator) -> _Taken:
     return _Taken(all=found["instructions"].sum(axis=0), **found)
 
 
-def _grouped(codes: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+def left_out_groups(
+    instruction: IntArray, rater: IntArray, *, most: int = MOST_REPLICATES, seed: int = 0
+) -> tuple[IntArray, IntArray, IntArray]:
+    """For each line (n,), which replicate leaves it out: over instructions, over raters, over cells.
+
+    Instructions and raters are codes from 0 up. Above `most` clusters of a kind there are 200 random groups of them.
+    """
+    rng = np.random.default_rng(seed)
+    cells, _ = _cells(instruction, rater, rng, most)
+    return _grouped(instruction, rng, most)[0], _grouped(rater, rng, most)[0], cells
+
+
+def _grouped(codes: IntArray, rng: np.random.Generator, most: int = MOST_REPLICATES) -> tuple[IntArray, int]:
     """The codes themselves, or random groups of them of equal size where there are too many to leave out one by one."""
     n = int(codes.max()) + 1
-    if n <= MOST_REPLICATES:
+    if n <= most:
         return codes, n
     group = np.empty(n, dtype=np.int64)
     group[rng.permutation(n)] = np.arange(n) % GROUPS
     return group[codes], GROUPS
 
 
-def _cells(instruction: IntArray, rater: IntArray, rng: np.random.Generator) -> tuple[IntArray, int]:
+def _cells(
+    instruction: IntArray, rater: IntArray, rng: np.random.Generator, most: int = MOST_REPLICATES
+) -> tuple[IntArray, int]:
     """Cell of each line, or a group of cells in which an instruction occurs once while it has up to 200 raters."""
     given, cell = np.unique(instruction * (int(rater.max()) + 1) + rater, return_inverse=True)
     cell = cell.reshape(-1).astype(np.int64)
-    if len(given) <= MOST_REPLICATES:
+    if len(given) <= most:
         return cell, len(given)
     owner = given // (int(rater.max()) + 1)
     order = np.lexsort((rng.random(len(given)), rng.permutation(int(owner.max()) + 1)[owner]))

@@ -47,8 +47,8 @@ class Column:
 
     @classmethod
     def p(cls) -> "Column":
-        """Return the column of a p value, which is shown as "< 0.0001" where it is smaller."""
-        return cls("p", 4, floor=0.0001)
+        """Return the column of a p value, which is shown as "< 0.001" where it is smaller."""
+        return cls("p", 3, floor=0.001)
 
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""

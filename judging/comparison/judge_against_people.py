@@ -3,7 +3,7 @@
 Responses are matched by id and items by key, so a verdict counts wherever it was given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,20 @@ from calibration.models import Fit, fitted_kind
 from calibration.report_store.questions import Question, question_of
 from calibration.reports.cache import cached_report, shown_setting
 from calibration.reports.codec import plain, read_back
+from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import Plain
-from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
+from calibration.statistics.agreement.leave_one_out import outer_leave_one_out
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.judges.comparison import Coefficient, correlate
-from calibration.statistics.resampling import BoolArray, IntervalKind, cluster_intervals
+from calibration.statistics.judges.agreement import LabelledTasks, beside_people
+from calibration.statistics.judges.correlations import (
+    JudgeCorrelation,
+    PeopleCorrelation,
+    ScoredResponses,
+    judge_correlation,
+    judge_minus_people,
+    people_correlation,
+)
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.ties import level_places, settle_ties
 from generation.models import Category
 from judging.leaderboards.observations import weighted_points
@@ -74,30 +83,18 @@ class SharedResponse:
 
 
 @dataclass(frozen=True)
-class Correlations:
-    """Correlations of the judge's points with people's means over `n` responses of `clusters` instructions."""
-
-    spearman: Coefficient
-    kendall: Coefficient
-    pearson: Coefficient
-    n: int
-    interval_kind: IntervalKind
-    clusters: int
-
-
-@dataclass(frozen=True)
 class ItemAgreement:
-    """Outer leave-one-out agreement of the judge on an item; `people` is their inner one on the same `n` responses."""
+    """Outer leave-one-out agreement of the judge on an item, people's inner one on the same `n` responses, the difference.
+
+    `chance` is what the judge's labels would reach if they were dealt to the responses at random.
+    """
 
     key: str
-    loo: float
-    low: float
-    high: float
-    interval_kind: IntervalKind
-    clusters: int
+    judge: PeopleEstimate
+    people: PeopleEstimate
+    apart: PeopleEstimate
     chance: float
     n: int
-    people: float
 
 
 @dataclass(frozen=True)
@@ -110,23 +107,12 @@ class NoItemAgreement:
 
 
 @dataclass(frozen=True)
-class Bias:
-    """The mean of the judge's points minus people's mean score, both on 0 to 100, over the responses that both scored."""
-
-    value: float
-    low: float
-    high: float
-    interval_kind: IntervalKind
-    clusters: int
-
-
-@dataclass(frozen=True)
 class JudgeComparison:
     """A judge against people, as it is stored. `people` counts raters, `unscored` the judge's unusable verdicts.
 
     `equal` are the correlations with equal weights. Where there are none, `correlation_why` and `equal_why` name the
-    reason. `own_weights`: the weights were fitted to the same people's answers. `ceiling` is what a person reaches: each
-    person's overall score against the mean of the others, on the same responses; None with a single person a response.
+    reason. `own_weights`: the weights were fitted to the same people's answers. `bias` is the mean of the judge's points
+    minus people's mean score, both on 0 to 100.
     """
 
     judge: str
@@ -138,12 +124,11 @@ class JudgeComparison:
     people: int
     points: tuple[SharedResponse, ...]
     items: tuple[ItemAgreement | NoItemAgreement, ...]
-    correlation: Correlations | None = None
+    correlation: JudgeCorrelation | None = None
     correlation_why: str = ""
-    equal: Correlations | None = None
+    equal: PeopleCorrelation | None = None
     equal_why: str = ""
-    ceiling: Correlations | None = None
-    bias: Bias | None = None
+    bias: PeopleEstimate | None = None
 
 
 def compare(study: Study, judge: Rater, weighting: Weighting, *, draws: int = DRAWS, seed: int = 0) -> JudgeComparison:
@@ -186,6 +171,7 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
     if not shared.size:
         raise NothingShared("No response has both a usable verdict from this judge and an overall score from a rater.")
     instruction, model = _about(labels, shared)
+    overall = labels.of_criterion(overall_keys[0])
     x, y = _exact(weighted.points[at_judge]), _exact(mean[at_people])
     points = [
         SharedResponse(pk, labels.instruction_ids[place], labels.model_names.get(writer, ""), own_points, score, number)
@@ -202,12 +188,13 @@ def _compute(study: Study, judge: Rater, weighting: Weighting, draws: int, seed:
         "unscored": int(judges_verdicts(study, overall_keys[0]).unscored.get(judge.pk, 0)),
         "people": len(np.unique(people.rater)),
         "points": plain(points),
-        **_correlation("correlation", x, y, instruction, draws, seed),
-        **_correlation("equal", _exact(plain_points.points[at_judge]), y, instruction, draws, seed),
-        "ceiling": _ceiling(labels.of_criterion(overall_keys[0]), shared, draws, seed),
-        "bias": plain(_bias(x, y, instruction, draws, seed)),
+        **_correlation("correlation", judge_correlation, beside(overall, shared, x), seed),
+        **_correlation(
+            "equal", people_correlation, beside(overall, shared, _exact(plain_points.points[at_judge])), seed
+        ),
+        "bias": plain(judge_minus_people(beside(overall, shared, x), seed=seed)),
         "items": [
-            plain(_item_agreement(people, verdicts, key, draws, seed))
+            plain(_item_agreement(people, verdicts, key, seed))
             for key in people.keys_of_role("item")
             if key in verdicts.criterion_keys
         ],
@@ -286,45 +273,29 @@ def _about(frame: ScoreFrame, responses: Ints) -> tuple[Ints, Ints]:
     return frame.instruction[places], frame.model[places]
 
 
-def _ceiling(overall: ScoreFrame, shared: Ints, draws: int, seed: int) -> Plain | None:
-    """Correlate each person's score of a response with the mean of the other people's scores of it."""
+def beside(overall: ScoreFrame, shared: Ints, judge: Floats) -> ScoredResponses:
+    """Return a judge's scores (m,) of the responses `shared` (m,), ascending, beside people's, both on 0 to 100."""
     given = overall.select(np.isin(overall.response, shared))
-    share = 10 * (given.value - given.low) / (given.high - given.low)
-    _responses, place = np.unique(given.response, return_inverse=True)
-    counts, sums = np.bincount(place), np.bincount(place, weights=share)
-    several = counts[place] > 1
-    if not several.any():
-        return None
-    others = (sums[place][several] - share[several]) / (counts[place][several] - 1)
-    found = _correlation("ceiling", _exact(share[several]), _exact(others), given.instruction[several], draws, seed)
-    ceiling: Plain | None = found["ceiling"]
-    return ceiling
+    instruction, model = _about(given, shared)
+    return ScoredResponses(
+        judge=judge,
+        instruction=instruction,
+        model=model,
+        response=np.searchsorted(shared, given.response).astype(np.int64),
+        rater=given.rater,
+        value=100 * (given.value - given.low) / (given.high - given.low),
+        positions=are_positions(given),
+    )
 
 
-def _bias(judge: Floats, people: Floats, clusters: Ints, draws: int, seed: int) -> Bias:
-    """Return the mean difference; `judge` is on 0 to 100 and `people` on 0 to 10, arrays (n,). Clusters are resampled."""
-    _names, place = np.unique(clusters, return_inverse=True)
-    sums, counts = np.bincount(place, weights=judge - 10 * people), np.bincount(place).astype(np.float64)
-
-    def statistic(drawn: Floats) -> tuple[Floats, BoolArray]:
-        return ((drawn @ sums) / (drawn @ counts))[:, None], np.ones(len(drawn), dtype=np.bool_)
-
-    values, ends = cluster_intervals(statistic, counts.size, draws=draws, seed=seed)
-    return Bias(float(values[0]), float(ends.low[0]), float(ends.high[0]), ends.kind, ends.clusters)
-
-
-def _correlation(name: str, x: Floats, y: Floats, clusters: Ints, draws: int, seed: int) -> Plain:
+def _correlation(name: str, correlate: Callable[..., PeopleCorrelation], scored: ScoredResponses, seed: int) -> Plain:
     try:
-        found = correlate(x, y, clusters=clusters, draws=draws, seed=seed)
+        return {name: plain(correlate(scored, seed=seed))}
     except NoStatistic as error:
         return {name: None, f"{name}_why": type(error).__name__}
-    coefficients = found.spearman, found.kendall, found.pearson
-    return {name: plain(Correlations(*coefficients, found.n, found.interval_kind, found.clusters))}
 
 
-def _item_agreement(
-    people: ScoreFrame, verdicts: ScoreFrame, key: str, draws: int, seed: int
-) -> ItemAgreement | NoItemAgreement:
+def _item_agreement(people: ScoreFrame, verdicts: ScoreFrame, key: str, seed: int) -> ItemAgreement | NoItemAgreement:
     """Compare the judge with people on an item, on the responses that both have labelled."""
     given, judged = people.of_criterion(key), verdicts.of_criterion(key)
     both = np.intersect1d(given.response, judged.response)
@@ -336,19 +307,14 @@ def _item_agreement(
     of_judge = np.full(len(both), -1, dtype=np.int64)
     of_judge[np.searchsorted(both, judged.response)] = labels[len(given) :]
     of_people = labels[: len(given)]
+    rater, instruction = (
+        np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        for codes in (given.rater, given.instruction)
+    )
+    labelled = LabelledTasks(tasks, of_people, rater, instruction, are_positions(given))
     try:
-        outer = outer_leave_one_out(tasks, of_people, of_judge, draws=draws, seed=seed, clusters=given.instruction)
-        inner = leave_one_out(tasks, of_people, draws=0)
+        found = beside_people(labelled, of_judge, seed=seed)
+        chance = outer_leave_one_out(tasks, of_people, of_judge).chance
     except NoStatistic as error:
         return NoItemAgreement(key, None, type(error).__name__)
-    return ItemAgreement(
-        key=key,
-        loo=outer.rate,
-        low=outer.low,
-        high=outer.high,
-        interval_kind=outer.interval_kind,
-        clusters=outer.clusters,
-        chance=outer.chance,
-        n=outer.n_tasks,
-        people=inner.rate,
-    )
+    return ItemAgreement(key, found.judge, found.people, found.apart, chance, found.n)

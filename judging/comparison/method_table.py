@@ -14,13 +14,23 @@ import numpy as np
 from annotation.models import Study
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Floats, Ints, ScoreFrame, data_hash
 from calibration.data.scores import score_frame
-from calibration.data.verdicts import Verdicts, judges_verdicts
+from calibration.data.verdicts import Verdicts, failed_judges, judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import Missing, part
-from calibration.reports.judge_matches import side_labels, sides
+from calibration.reports.judge_matches import are_positions, side_labels, sides
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.leave_one_out import matches_by_task
+from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.judges.agreement import (
+    Beside,
+    JudgesCompared,
+    LabelledTasks,
+    beside_people,
+    compare_judges,
+    people_among_themselves,
+)
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.report_reasons import NoJudge
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.ties import level_places
@@ -28,6 +38,7 @@ from judging.methods.pairs.composite import KEY as COMPOSITE, SPLITS, TooFewTask
 from judging.models import Judge
 
 DRAWS = 1000
+PAIR = 2
 MOST_CATEGORIES = 15
 """With at most this many categories each has its own column; with more, their parents have."""
 
@@ -52,13 +63,24 @@ class MethodRow(Row):
     """The agreement of a judge with people; its `unscored` verdicts could not be used.
 
     `composite`: the judge is a choice among the others. `imported`: its verdicts came from outside, so that they may have
-    been chosen on these very tasks.
+    been chosen on these very tasks. `failed`: a run of it failed its canary texts. `beside` has its agreement, and that of
+    people among themselves on exactly the tasks it judged; None where there is no such task.
     """
 
     judge: str
     unscored: int
+    beside: Beside | None = None
+    failed: bool = False
     composite: bool = False
     imported: bool = False
+
+
+@dataclass(frozen=True)
+class ComparedJudges:
+    """The judges that are compared, by name in the order of the places of `found`; neither composites nor failed ones."""
+
+    judges: list[str]
+    found: JudgesCompared
 
 
 @dataclass(frozen=True)
@@ -107,7 +129,9 @@ class MethodTable:
     models: list[str]
     categories: list[CategoryColumn]
     people: Row
+    people_rate: PeopleEstimate
     methods: list[MethodRow]
+    compared: ComparedJudges | Missing
     composite: CrossFittedRows | Missing
 
 
@@ -161,6 +185,8 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
     """Compare the judges with people. Raises NothingToRead, and NoStatistic without a judge or two people on a task."""
     found = measured(study, frame, settings)
     composites, imported = _kinds(found.names)
+    failed = {row.judge.pk for row in failed_judges(study)}
+    candidates = {pk for pk in found.names if pk not in composites | failed}
     return MethodTable(
         study=study.slug,
         criterion=found.criterion,
@@ -169,6 +195,7 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
         models=found.models,
         categories=found.categories,
         people=found.tasks.row(found.tasks.people),
+        people_rate=people_among_themselves(found.labelled, seed=found.tasks.seed)[0],
         methods=[
             MethodRow(
                 **vars(found.tasks.row(found.matches[pk])),
@@ -176,18 +203,43 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
                 unscored=found.unscored.get(pk, 0),
                 composite=pk in composites,
                 imported=pk in imported,
+                failed=pk in failed,
+                beside=_beside(found, pk),
             )
             for pk, name in sorted(found.names.items(), key=lambda pair: (pair[1], pair[0]))
         ],
+        compared=part(partial(_compared, found, candidates)),
         composite=composite_rows(
-            found.tasks, {found.names[pk]: values for pk, values in found.matches.items() if pk not in composites}
+            found.tasks, {found.names[pk]: values for pk, values in found.matches.items() if pk in candidates}
         ),
+    )
+
+
+def _beside(found: "Measured", pk: int) -> Beside | None:
+    try:
+        return beside_people(found.labelled, found.verdicts[pk], seed=found.tasks.seed)
+    except TooFewRatings:
+        return None
+
+
+def _compared(found: "Measured", candidates: set[int]) -> ComparedJudges:
+    """Compare the judges that have a verdict on a task that two people answered. Raises TooFewRatings under two."""
+    judged = [pk for pk in candidates if np.isfinite(found.matches[pk]).any()]
+    pks = sorted(judged, key=lambda pk: (found.names[pk], pk))
+    if len(pks) < PAIR:
+        raise TooFewRatings(len(pks), PAIR, "judges")
+    verdicts = np.vstack([found.verdicts[pk] for pk in pks])
+    return ComparedJudges(
+        [found.names[pk] for pk in pks], compare_judges(found.labelled, verdicts, seed=found.tasks.seed)
     )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN."""
+    """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN.
+
+    `labelled` has people's labels, one line each, and `verdicts` each judge's label of every task in it, -1 for none.
+    """
 
     criterion: str
     against: str
@@ -197,6 +249,8 @@ class Measured:
     matches: Mapping[int, Floats]
     names: Mapping[int, str]
     unscored: Mapping[int, int]
+    labelled: LabelledTasks
+    verdicts: Mapping[int, Ints]
 
 
 def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
@@ -211,9 +265,9 @@ def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
         raise NoJudge("No judge has rated responses of this study.")
-    tasks, matches = _tasks(people, verdicts, settings)
+    tasks, matches, labelled, said = _tasks(people, verdicts, settings)
     categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
-    return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored)
+    return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored, labelled, said)
 
 
 def _models_of_pairs(people: ScoreFrame) -> list[str]:
@@ -230,8 +284,13 @@ def _kinds(names: Mapping[int, str]) -> tuple[set[int], set[int]]:
     return composites, set(names) - set(methods)
 
 
-def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[Tasks, dict[int, Floats]]:
-    """Return the tasks, and by primary key each judge's match with people (m,), NaN where it has no verdict."""
+def _tasks(
+    people: ScoreFrame, verdicts: Verdicts, settings: Settings
+) -> tuple[Tasks, dict[int, Floats], LabelledTasks, dict[int, Ints]]:
+    """Return the tasks, and by primary key each judge's match with people (m,), NaN where it has no verdict.
+
+    After them people's labels, and each judge's labels of the tasks in these, -1 where it has no verdict.
+    """
     if people.role[0] == ROLES.index("preference"):
         labels, verdict_labels = side_labels(people), sides(verdicts.value, float(people.high.max()))
     else:
@@ -239,7 +298,7 @@ def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[
         labels, verdict_labels = codes[: len(people)], codes[len(people) :]
     kept, inner, outer = matches_by_task(people.task, labels)
     outer = np.column_stack([outer, np.zeros((len(kept), int(verdict_labels.max(initial=0)) + 1))])
-    known, first = np.unique(people.task, return_index=True)
+    known, first, line = np.unique(people.task, return_index=True, return_inverse=True)
     place = first[np.searchsorted(known, kept)]
     leaf, parent = people.category[place], people.parent[place]
     tasks = Tasks(
@@ -250,13 +309,23 @@ def _tasks(people: ScoreFrame, verdicts: Verdicts, settings: Settings) -> tuple[
         draws=int(settings["draws"]),
         seed=int(settings["seed"]),
     )
-    matches = {}
+    labelled = LabelledTasks(
+        task=line.reshape(-1).astype(np.int64),
+        label=labels,
+        rater=np.unique(people.rater, return_inverse=True)[1].reshape(-1).astype(np.int64),
+        instruction=np.unique(people.instruction, return_inverse=True)[1].reshape(-1).astype(np.int64),
+        positions=are_positions(people),
+    )
+    matches, said = {}, {}
     for pk in verdicts.names:
         mask = (verdicts.judge == pk) & np.isin(verdicts.task, kept)
         at = np.searchsorted(kept, verdicts.task[mask])
         matches[pk] = np.full(len(kept), np.nan)
         matches[pk][at] = outer[at, verdict_labels[mask]]
-    return tasks, matches
+        own = (verdicts.judge == pk) & np.isin(verdicts.task, known)
+        said[pk] = np.full(len(known), -1, dtype=np.int64)
+        said[pk][np.searchsorted(known, verdicts.task[own])] = verdict_labels[own]
+    return tasks, matches, labelled, said
 
 
 def composite_rows(tasks: Tasks, matches: Mapping[str, Floats]) -> CrossFittedRows | Missing:

@@ -6,7 +6,7 @@ judges, each correlated with people's mean overall score over responses.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,13 +14,20 @@ import numpy as np
 from annotation.models import Rater, Study
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import label_frame, score_frame
-from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
+from calibration.data.verdicts import failed_judges, judged_elsewhere, judges_by_verdicts
 from calibration.reports.codec import Missing, part
+from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.judges.comparison import Coefficient, correlate
+from calibration.statistics.judges.agreement import LEAST_COMMON
+from calibration.statistics.judges.correlations import (
+    MethodsCompared,
+    ScoredResponses,
+    compare_methods,
+    spearman_with_people,
+)
+from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs
 from calibration.statistics.report_reasons import NoJudge
-from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.ties import settle_ties
 from core.errors import UserError
 from generation.models import Category, Response
@@ -30,7 +37,7 @@ from judging.comparison.judge_against_people import weighting_for
 from judging.leaderboards.observations import weighted_points
 from judging.leaderboards.weighting import EQUAL, PUBLISHED, UnknownWeights, Weighting, weighting_named
 
-DRAWS = 1000
+PAIR = 2
 TEXTS_AT_ONCE = 50
 DIGITS = 9
 """Decimals of points that are compared, few enough to hide the rounding of sums."""
@@ -76,7 +83,8 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class MethodCorrelation:
-    """A method's correlation with people's means over `n` responses of `clusters` instructions; `mean` is its own.
+    """A method's correlation with people's means over `n` responses; `mean` is its own, and `failed` says that a run of
+    the judge failed its canary texts.
 
     `spearman` is None where there is none, and `why` names the reason.
     """
@@ -86,21 +94,41 @@ class MethodCorrelation:
     detail: str
     n: int
     mean: float | None
-    spearman: Coefficient | None
-    clusters: int
-    interval_kind: IntervalKind
+    spearman: PeopleEstimate | None
     why: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class RankedMethods:
+    """Methods on the `n` responses that all of them scored; `n_smallest` is the fewest that one of them scored.
+
+    `rows` are their places in the report. `ranked`: the common responses are enough for a ranking, and `found` compares the
+    methods on them; `best` is the row that is ahead of every other after Holm's correction, None where none is.
+    """
+
+    n: int
+    n_smallest: int
+    ranked: bool
+    rows: list[int]
+    found: MethodsCompared | None
+    best: int | None
 
 
 @dataclass(frozen=True)
 class MethodsAgainstPeople:
-    """All methods of a study, the best correlation first; `responses` have an overall score from people."""
+    """All methods of a study; `responses` have an overall score from people.
+
+    Where they are ranked the highest correlation on their common responses comes first, and elsewhere they are in the
+    order of their names.
+    """
 
     study: str
     criterion: str
     weights: str
     responses: int
     rows: list[MethodCorrelation]
+    compared: RankedMethods | None
 
 
 MethodsReport: TypeAlias = MethodsAgainstPeople | Missing
@@ -108,7 +136,10 @@ MethodsReport: TypeAlias = MethodsAgainstPeople | Missing
 
 @dataclass(frozen=True)
 class People:
-    """People's mean overall score of each response on 0..10; arrays (m,), with its instruction and writer."""
+    """People's mean overall score of each response on 0..10; arrays (m,), with its instruction and writer.
+
+    `place`, `rater` and `value` (n,) are the single scores: each one's response among the m, by whom, on 0..10.
+    """
 
     key: str
     response: Ints
@@ -116,6 +147,23 @@ class People:
     instruction: Ints
     model: Ints
     model_names: Mapping[int, str]
+    place: Ints
+    rater: Ints
+    value: Floats
+    positions: bool
+
+    def beside(self, method: Floats, wanted: Ints) -> ScoredResponses:
+        """Return a method's scores (k,) of the responses at the places `wanted` (k,), ascending, beside people's."""
+        given = np.isin(self.place, wanted)
+        return ScoredResponses(
+            judge=method,
+            instruction=self.instruction[wanted],
+            model=self.model[wanted],
+            response=np.searchsorted(wanted, self.place[given]).astype(np.int64),
+            rater=self.rater[given],
+            value=self.value[given],
+            positions=self.positions,
+        )
 
 
 def people_of(study: Study, *, category: str = "") -> People:
@@ -134,7 +182,16 @@ def people_of(study: Study, *, category: str = "") -> People:
     share = (scores.value - scores.low) / (scores.high - scores.low)
     mean = 10 * np.bincount(place, weights=share) / np.bincount(place)
     return People(
-        keys[0], response, _exact(mean), scores.instruction[first], scores.model[first], dict(scores.model_names)
+        key=keys[0],
+        response=response,
+        mean=_exact(mean),
+        instruction=scores.instruction[first],
+        model=scores.model[first],
+        model_names=dict(scores.model_names),
+        place=place.reshape(-1).astype(np.int64),
+        rater=scores.rater,
+        value=10 * share,
+        positions=are_positions(scores),
     )
 
 
@@ -249,22 +306,54 @@ def _exact(values: Floats) -> Floats:
     return np.round(settle_ties(values), DIGITS)
 
 
-def correlation_of(method: MethodScores, people: People, *, draws: int = DRAWS, seed: int = 0) -> MethodCorrelation:
-    """Correlate the method with people over the responses that both scored, drawing whole instructions."""
+def shared_with(method: MethodScores, people: People) -> tuple[Floats, Ints]:
+    """Return the method's scores of the responses that people scored too, and the places of these among people's."""
     _shared, mine, theirs = np.intersect1d(method.response, people.response, return_indices=True)
-    value, clusters = method.value[mine], people.instruction[theirs]
+    return method.value[mine], theirs.astype(np.int64)
+
+
+def correlation_of(method: MethodScores, people: People, *, seed: int = 0, failed: bool = False) -> MethodCorrelation:
+    """Correlate the method with people over the responses that both scored."""
+    value, theirs = shared_with(method, people)
     mean = float(value.mean()) if len(value) else None
     named = method.kind, method.method, method.detail, len(value), mean
     try:
-        found = correlate(value, people.mean[theirs], clusters=clusters, draws=draws, seed=seed)
+        found = spearman_with_people(people.beside(value, theirs), seed=seed)
     except NoStatistic as error:
-        return MethodCorrelation(*named, None, len(np.unique(clusters)), "none", type(error).__name__)
-    return MethodCorrelation(*named, found.spearman, found.clusters, found.interval_kind)
+        return MethodCorrelation(*named, None, type(error).__name__, failed)
+    return MethodCorrelation(*named, found, "", failed)
+
+
+def compared_methods(
+    methods: list[MethodScores], rows: list[MethodCorrelation], people: People, *, seed: int = 0
+) -> RankedMethods | None:
+    """Compare the methods that have a correlation on the responses that all of them scored; None under two of them.
+
+    A judge that failed its canary texts is not among them.
+    """
+    places = [place for place, row in enumerate(rows) if row.spearman is not None and not row.failed]
+    if len(places) < PAIR:
+        return None
+    scores = [
+        dict(zip(*(part.tolist() for part in shared_with(methods[at], people)[::-1]), strict=True)) for at in places
+    ]
+    common = np.array(sorted(set.intersection(*(set(one) for one in scores))), dtype=np.int64)
+    smallest = min(len(one) for one in scores)
+    nothing = RankedMethods(len(common), smallest, False, places, None, None)
+    if len(common) < LEAST_COMMON or 2 * len(common) < smallest:
+        return nothing
+    table = np.array([[one[at] for at in common.tolist()] for one in scores])
+    try:
+        found = compare_methods(people.beside(table[0], common), table, seed=seed)
+    except NoStatistic:
+        return nothing
+    best = best_of_pairs(found.pairs, len(places))
+    return RankedMethods(len(common), smallest, True, places, found, None if best is None else places[best])
 
 
 def methods_settings(study: Study) -> Settings:
     """Return the settings of the report; the weights are in it, so that none computed with earlier ones is shown."""
-    return {"draws": DRAWS, "seed": 0, "weights": _weightings(study)[0].name}
+    return {"seed": 0, "weights": _weightings(study)[0].name}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, MethodsReport]:
@@ -273,15 +362,30 @@ def _compute(study: Study, settings: Settings) -> tuple[str, MethodsReport]:
 
 
 def _report(study: Study, settings: Settings) -> MethodsAgainstPeople:
-    people = people_of(study)
-    rows = [
-        correlation_of(method, people, draws=int(settings["draws"]), seed=int(settings["seed"]))
-        for method in methods_of(study, people)
-    ]
+    people, seed = people_of(study), int(settings["seed"])
+    failed = {row.judge.name for row in failed_judges(study)}
+    methods = sorted(methods_of(study, people), key=lambda method: (method.kind, method.method, method.detail))
+    rows = [correlation_of(one, people, seed=seed, failed=_judge_of(one) in failed) for one in methods]
     if not any(row.n for row in rows):
         raise NoJudge("No judge has rated responses of this study, and none of its responses has a text.")
-    rows.sort(key=lambda row: (row.spearman is None, -row.spearman.value if row.spearman else 0.0, row.method))
-    return MethodsAgainstPeople(study.slug, people.key, _weightings(study)[0].name, len(people.response), rows)
+    compared = compared_methods(methods, rows, people, seed=seed)
+    if compared is not None and compared.found is not None:
+        rho = dict(zip(compared.rows, (one.value for one in compared.found.rho), strict=True))
+        order = sorted(range(len(rows)), key=lambda at: (at not in rho, -rho.get(at, 0.0), at))
+        rows = [rows[at] for at in order]
+        moved = {at: place for place, at in enumerate(order)}
+        best = None if compared.best is None else moved[compared.best]
+        compared = replace(compared, rows=[moved[at] for at in compared.rows], best=best)
+    return MethodsAgainstPeople(
+        study.slug, people.key, _weightings(study)[0].name, len(people.response), rows, compared
+    )
+
+
+def _judge_of(method: MethodScores) -> str:
+    """Return the judge behind a method, '' for a text metric."""
+    if method.kind == METRIC:
+        return method.detail if method.method == PERPLEXITY else ""
+    return method.method
 
 
 AGAINST_PEOPLE: ReportKind[MethodsReport] = register(

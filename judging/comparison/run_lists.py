@@ -96,14 +96,12 @@ def stored_agreements(pairs: Iterable[tuple[int, str]]) -> dict[tuple[int, str],
         )
         .exclude(settings__has_key=EXCLUDED)
         .order_by("pk")
-        .values_list(
-            "study_id", "settings__judge", "result__correlation__spearman", "result__correlation__interval_kind"
-        )
+        .values_list("study_id", "settings__judge", "result__correlation__spearman")
     )
     found = {}
-    for study, judge, spearman, kind in rows:
+    for study, judge, spearman in rows:
         if (study, judge) in wanted and spearman is not None:
-            stated = kind != "none"
+            stated = spearman.get("interval_kind", "none") != "none"
             low, high = (spearman["low"], spearman["high"]) if stated else (None, None)
             found[study, judge] = StoredAgreement(spearman["value"], low, high)
     return found

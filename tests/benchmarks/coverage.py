@@ -28,7 +28,7 @@ from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_
 from calibration.statistics.agreement.proportions import clustered_proportions, plain_proportion
 from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
 from calibration.statistics.judges.calibration import soft_verdicts
-from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
 from calibration.statistics.judges.prediction_powered import (
     ModelScores,
     prediction_powered_difference,
@@ -141,10 +141,12 @@ def scored_responses(rng, instructions):
 def pearson_design(instructions: int):
     truth = (0.8 + 0.15) / 1.5
 
-    def draw(rng, resamples, clustered):
+    def draw(rng, _resamples, clustered):
         people, judge, of_task = scored_responses(rng, instructions)
-        clusters = of_task if clustered else None
-        found = correlate(judge, people, clusters=clusters, draws=resamples, seed=seed_of(rng)).pearson
+        places = np.arange(people.size)
+        clusters = of_task if clustered else places
+        scored = ScoredResponses(judge, clusters, 0 * places, places, 0 * places, people)
+        found = people_correlation(scored, seed=seed_of(rng)).pearson
         return {"Pearson of judge and people": held(found.low, found.high, truth)}
 
     return draw

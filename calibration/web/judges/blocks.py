@@ -3,7 +3,7 @@
 `items`: the clusters of the study are items, because its table named no instructions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django.utils.translation import gettext
 
@@ -12,22 +12,25 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
-from calibration.reports.judge_matches import SIDES, CategoryCorrelation, GroupCorrelation
+from calibration.reports.judge_matches import SIDES
 from calibration.reports.judges import PairJudge, ScoreJudge, Sways
 from calibration.reports.reviewed_verdicts import ReasonableRate
 from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut
 from calibration.statistics.judges.calibration import SoftVerdicts
-from calibration.statistics.judges.comparison import Confusion, Correlation, MajorityAccuracy
+from calibration.statistics.judges.comparison import Confusion, MajorityAccuracy
+from calibration.statistics.judges.correlations import Slopes
 from calibration.statistics.shares import Share
-from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells, span_of
+from calibration.web.blocks import Block, Column, Table, interval_cells, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
+from calibration.web.judges.correlations import slope_words
 from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
-from calibration.web.messages.names import category_names, criterion_name
+from calibration.web.messages.names import criterion_name
+from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items
 
 
-def clusters_meaning(found: Share | Correlation, *, items: bool) -> str:
+def clusters_meaning(found: Share, *, items: bool) -> str:
     return ends_meaning(found.interval_kind, found.clusters, gettext("items") if items else gettext("instructions"))
 
 
@@ -197,49 +200,48 @@ def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bo
             "they prefer it more, below it less."
         )
     table = marked(table, [name for name, soft in known for _ in soft.groups])
-    answer = " ".join(_soft_sentence(name, soft.slope, items=items) for name, soft in known)
+    slopes = [(judge.judge, judge.slopes) for judge in judges if not isinstance(judge.slopes, Missing)]
+    answer = " ".join(slope_words(name, one, items=items) for name, one in slopes)
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
-        _soft_summary(known, items=items),
+        _soft_summary(known, slopes, items=items),
     ]
 
 
-def _soft_sentence(judge: str, slope: Share, *, items: bool) -> str:
-    words = {"judge": judge, "slope": estimate_words(slope, items=items)}
-    if slope.interval_kind == "bootstrap95" and slope.high < 1:
-        return gettext("%(judge)s exaggerates: where its verdicts differ by 1, people's differ by %(slope)s.") % words
-    if slope.interval_kind == "bootstrap95" and slope.low > 1:
-        return (
-            gettext("%(judge)s is too cautious: where its verdicts differ by 1, people's differ by %(slope)s.") % words
+def _soft_summary(
+    known: Sequence[tuple[str, SoftVerdicts]], slopes: Sequence[tuple[str, Slopes]], *, items: bool
+) -> Block:
+    by_name = dict(slopes)
+    rows = []
+    for name, soft in known:
+        found = by_name.get(name)
+        rows.append(
+            [
+                name,
+                *people_cells(found.judge if found else None),
+                found.person.value if found and found.person else None,
+                *interval_cells(soft.offset.value, soft.offset),
+                *interval_cells(soft.error.value, soft.error),
+                soft.n,
+            ]
         )
-    return gettext("Where verdicts of %(judge)s differ by 1, people's differ by %(slope)s.") % words
-
-
-def _soft_summary(known: Sequence[tuple[str, SoftVerdicts]], *, items: bool) -> Block:
     table = Table(
         [
             Column(gettext("Judge")),
-            *Column.interval(gettext("Slope"), 3),
+            *people_columns(gettext("Slope"), 3),
+            Column(gettext("A person's slope"), 3),
             *Column.interval(gettext("Judge minus people"), 3),
             *Column.interval(gettext("Mean error"), 3),
             Column(gettext("Verdicts"), 0),
         ],
-        [
-            [
-                name,
-                *(
-                    cell
-                    for share in (soft.slope, soft.offset, soft.error)
-                    for cell in interval_cells(share.value, share)
-                ),
-                soft.n,
-            ]
-            for name, soft in known
-        ],
+        rows,
     )
-    note = clusters_meaning(known[0][1].slope, items=items)
+    notes = [
+        *populations_meaning((one.judge for _name, one in slopes), items=items),
+        gettext("Differences and errors: %(meaning)s") % {"meaning": clusters_meaning(known[0][1].offset, items=items)},
+    ]
     table = marked(table, [name for name, _ in known])
-    return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=[note])
+    return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=notes)
 
 
 def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
@@ -323,46 +325,3 @@ def reasonable_opening(found: Sequence[ReasonableRate] | Missing, *, items: bool
         for row in found
         if not row.criterion
     )
-
-
-def correlation_block(study: Study, judge: ScoreJudge, place: int) -> Block:
-    """Show a judge's correlations with people by criterion, by category and over models."""
-    title = gettext("Correlation of %(judge)s with people") % {"judge": judge.judge}
-    key, found = f"correlations-{place}", judge.correlations
-    if isinstance(found, Missing):
-        return Block(key, title, reason=reason_of(found))
-    categories = category_names({row.category_pk: row.category for row in found if row.by == "category"})
-    named = [(_group_name(study, row, categories), row.by, row.correlation) for row in found]
-    known = [(name, by, row) for name, by, row in named if not isinstance(row, Missing)]
-    notes = [f"{name}: {reason_of(row)}" for name, _, row in named if isinstance(row, Missing)]
-    if not known:
-        return Block(key, title, reason=" ".join(notes))
-    columns = [Column(gettext("Compared")), Column("n", 0)]
-    for name in ("Spearman", "Kendall", "Pearson"):
-        columns += [*Column.interval(name, 3), Column.p()]
-    rows = [
-        [
-            name,
-            row.n,
-            *(
-                cell
-                for one in (row.spearman, row.kendall, row.pearson)
-                for cell in (*cells_of(one.value, one.low, one.high, row.interval_kind), one.p)
-            ),
-        ]
-        for name, _, row in known
-    ]
-    bars = [
-        Bar(name, *cells_of(row.spearman.value, row.spearman.low, row.spearman.high, row.interval_kind))
-        for name, _, row in known
-    ]
-    figure = interval_bars(bars, title=title, x_title=gettext("Spearman's rank correlation"))
-    caption = clusters_meaning(known[0][2], items=by_items(study)) if known[0][1] != "models" else ""
-    block = Block(key, title, figure=figure, caption=caption, table=Table(columns, rows), notes=notes, folded=True)
-    return all_marked(block, judge.judge)
-
-
-def _group_name(study: Study, row: GroupCorrelation | CategoryCorrelation, categories: Mapping[int, str]) -> str:
-    if row.by == "category":
-        return categories[row.category_pk]
-    return criterion_name(study, row.group) if row.by == "criterion" else gettext("model means")

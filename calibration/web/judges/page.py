@@ -21,11 +21,10 @@ from calibration.reports.judges import (
     Separation,
 )
 from calibration.statistics.judges.bias import LengthBias
-from calibration.statistics.judges.prediction_powered import Estimate
+from calibration.statistics.judges.prediction_powered import Estimate, LabelsSaved
 from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, interval_cells, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.judges.blocks import (
-    correlation_block,
     everyone,
     family_block,
     matches_blocks,
@@ -34,8 +33,10 @@ from calibration.web.judges.blocks import (
     soft_blocks,
     swap_block,
 )
+from calibration.web.judges.correlations import correlation_block, turned_round
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import named_criterion
+from calibration.web.messages.people_estimates import people_words
 from calibration.web.messages.reasons import error_words, missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
 from calibration.web.weights.page import criterion_questions
@@ -75,7 +76,7 @@ def _code(kind: str) -> list[str]:
     if kind == "scores":
         return [
             "calibration.statistics.judges.bias",
-            "calibration.statistics.judges.comparison",
+            "calibration.statistics.judges.correlations",
             "calibration.statistics.judges.prediction_powered",
             *shared,
         ]
@@ -116,6 +117,9 @@ def _opening(report: ReviewReport | PairJudgeReport | ScoreJudgeReport, *, items
         named = [("", report.people.length), *((judge.judge, judge.sways.length) for judge in report.judges)]
         sentences = [_length_sentence(name, rows, items=items) for name, rows in named]
         return " ".join(filter(None, sentences)) or error_words("NoLengths")
+    first = turned_round(report.judges)
+    if first:
+        return first
     for judge in report.judges:
         if not isinstance(judge.separate, Missing):
             return _separate_sentence(judge.judge, judge.separate, items=items)
@@ -290,8 +294,33 @@ def _separate(judge: ScoreJudge, place: int, *, items: bool) -> Block:
             [gettext("people alone, in total"), found.alone],
         ],
     )
-    answer = _separate_sentence(judge.judge, found, items=items)
+    answer = " ".join(
+        filter(None, [_separate_sentence(judge.judge, found, items=items), saved_words(judge.judge, found.saved)])
+    )
     return all_marked(Block(f"separate-{place}", title, answer=answer, table=table), judge.judge)
+
+
+def saved_words(judge: str, found: LabelsSaved | Missing) -> str:
+    """State what share of the labels the judge saves for this difference, and the most that it can save; '' if unknown."""
+    if isinstance(found, Missing):
+        return ""
+    words = {
+        "judge": judge,
+        "saved": number(100 * found.saved, 1),
+        "most": number(100 * found.most, 1),
+        "rho": people_words(found.rho),
+        "n": found.n,
+        "pool": found.pool,
+    }
+    return (
+        gettext(
+            "At equal width, %(judge)s saves %(saved)s %% of the human labels for this difference here. The most that this "
+            "judge can save in this way is %(most)s %%, which is ρ² (1 − n/N), with n = %(n)d instructions labelled of the "
+            "N = %(pool)d that it scored. ρ, the correlation over instructions of people's difference with the judge's, is "
+            "%(rho)s."
+        )
+        % words
+    )
 
 
 def _separate_sentence(judge: str, found: Separation, *, items: bool) -> str:
@@ -364,8 +393,8 @@ def _method(kind: str, of: str) -> list[str]:
     soft = gettext(
         "Graded verdicts: each level of a scale is converted to a share of the scale, from 0 to 1, and compared with "
         "the mean of people's shares on the same question. The slope is how much people's share changes when the "
-        "verdict changes by 1. The mean error is the mean distance between the groups of verdicts and people; it is "
-        "above 0 by chance alone."
+        "verdict changes by 1; a person's slope is measured in the same way against the other people. The mean error "
+        "is the mean distance between the groups of verdicts and people; it is above 0 by chance alone."
     )
     if kind == "pairs":
         return [
@@ -402,8 +431,10 @@ def _method(kind: str, of: str) -> list[str]:
             "and how often the gap reaches the given size."
         ),
         gettext(
-            "Correlations are between the judge's score of a response and the mean of people's scores, and between "
-            "models' mean scores. The p value treats responses as independent; the interval resamples whole %(of)s."
+            "Correlations are between the judge's score of a response and the mean of people's scores: over all responses, "
+            "and of what is left of both without the mean of the model or of the instruction. Intervals are on Fisher's "
+            "scale with Student's t and leave out whole %(of)s and raters in turn; the p value inverts the interval. "
+            "Correlations of models' mean scores take the models as the units."
         )
         % {"of": of},
         soft,

@@ -14,7 +14,10 @@ from annotation.models import Study, excluded_shown
 from calibration.data.verdicts import failed_judges
 from calibration.management.study_command import add_excluded, excluded_line
 from calibration.reports.codec import read_back
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.web.failed_judges import failed_note
+from calibration.web.judges.correlations import simpson_words, slope_words
+from calibration.web.messages.people_estimates import populations_meaning
 from core.errors import UserError
 from judging.comparison.judge_against_people import (
     ItemAgreement,
@@ -24,13 +27,16 @@ from judging.comparison.judge_against_people import (
     weighting_for,
 )
 from judging.leaderboards.weighting import EQUAL, UnknownWeights, Weighting, weighting_named
+from judging.web.comparison.blocks import p_text
 
-ENDS = {
-    "bootstrap95": "From and to: 95 % interval, bootstrap over {clusters} instructions.",
-    "leave_one_out_range": "From and to: the range over leaving out one of {clusters} instructions; too few for 95 %.",
-    "none": "All responses are of one instruction, so there is no interval.",
+NAMES = {
+    "spearman": "Spearman",
+    "kendall": "Kendall tau-b",
+    "pearson": "Pearson",
+    "within_models": "Pearson within models",
+    "within_instructions": "Pearson within instructions",
+    "person": "Spearman, one person with the others",
 }
-NAMES = {"spearman": "Spearman", "kendall": "Kendall tau-b", "pearson": "Pearson"}
 
 
 class Command(BaseCommand):
@@ -86,24 +92,43 @@ def _as_tables(report: JudgeComparison) -> str:
         f"{report.judge} against {report.people} people on {report.n} responses, weights {report.weights}"
         f" ({report.unscored} verdicts unusable)."
     )
-    table = Table("", "weighted", "from", "to", "p", "equal weights")
     weighted, equal = report.correlation, report.equal
-    for key, name in NAMES.items():
-        cells, plain = ["none"] * 4, "none"
-        if weighted:
+    if weighted is None:
+        console.print("No correlation can be computed.")
+    else:
+        if first := simpson_words(report.judge, weighted):
+            console.print(first)
+        table = Table("", "weighted", "raters like these", "these raters", "p", "equal weights")
+        for key, name in NAMES.items():
             found = getattr(weighted, key)
-            cells = [f"{found.value:.3f}", f"{found.low:.3f}", f"{found.high:.3f}", f"{found.p:.2g}"]
-        if equal:
-            plain = f"{getattr(equal, key).value:.3f}"
-        table.add_row(name, *cells, plain)
-    console.print(table)
-    if weighted:
-        console.print(ENDS[weighted.interval_kind].format(clusters=weighted.clusters))
-    items = Table("item", "judge, outer leave-one-out", "people, leave-one-out", "n")
+            if found is None:
+                continue
+            plain = getattr(equal, key).value if equal and hasattr(equal, key) else None
+            table.add_row(name, f"{found.value:.3f}", *_ends(found), p_text(found.p), _number(plain))
+        console.print(table)
+        for sentence in populations_meaning([weighted.spearman]):
+            console.print(sentence)
+        if weighted.slopes:
+            console.print(slope_words(report.judge, weighted.slopes))
+    items = Table("item", "judge, outer leave-one-out", "raters like these", "these raters", "people", "n")
     for item in report.items:
         if isinstance(item, ItemAgreement):
-            items.add_row(item.key, f"{item.loo:.3f}", f"{item.people:.3f}", str(item.n))
+            ends = _ends(item.judge)
+            items.add_row(item.key, f"{item.judge.value:.3f}", *ends, f"{item.people.value:.3f}", str(item.n))
         else:
-            items.add_row(item.key, "none", "none", "0")
+            items.add_row(item.key, "none", "", "", "none", "0")
     console.print(items)
     return paper.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
+def _ends(found: PeopleEstimate) -> tuple[str, str]:
+    """Write the interval for raters like these and that for these raters, or the range over leaving one out."""
+    if found.interval_kind == "leave_one_out_range":
+        return "not stated", f"{found.low:.3f} to {found.high:.3f} (one left out)"
+    such = f"{found.low:.3f} to {found.high:.3f}" if found.population == "such" else "not stated"
+    these = "not stated" if found.these_low is None else f"{found.these_low:.3f} to {found.these_high:.3f}"
+    return such, these

@@ -8,7 +8,7 @@ from django.db.models import Count
 
 from accounts.models import Workspace
 from annotation.models import Assignment, Criterion, Score, Study
-from calibration.data.frames import ABOUT_RESPONSES, NothingToRead
+from calibration.data.frames import ABOUT_RESPONSES, Floats, NothingToRead
 from calibration.data.verdicts import judges_by_verdicts
 from generation.models import Benchmark
 from judging.comparison.methods_against_people import (
@@ -18,9 +18,9 @@ from judging.comparison.methods_against_people import (
     SCORE,
     MethodScores,
     People,
-    correlation_of,
     methods_of,
     people_of,
+    shared_with,
 )
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge
@@ -42,6 +42,7 @@ from judging.scores.points import HELLOBENCH
 SUMMARIES = "summarization"
 PERCENT = 100.0
 RHO_DIGITS = 2
+LEAST_RESPONSES = 3
 HUMAN = "HE"
 METRIC_NAMES = {
     "METEOR": "meteor",
@@ -84,11 +85,11 @@ def correlations(workspace: Workspace) -> Sequence[Cell]:
     cells = []
     for name, (rho, p) in table["methods"].items():
         method = None if isinstance(found, Absent) else found.by_name.get(name)
-        ours = None if isinstance(found, Absent) or method is None else correlation_of(method, found.people, draws=0)
-        spearman = ours.spearman if ours else None
+        ours = None if isinstance(found, Absent) or method is None else shared_with(method, found.people)
+        spearman = None if isinstance(found, Absent) or ours is None else _spearman(ours[0], found.people.mean[ours[1]])
         missing = _missing(found, name, scored=method is not None)
-        reason = OVER_RESPONSES(n=ours.n) if ours else ""
-        value, digits = (PERCENT * spearman.value if spearman else None), table["digits_of_p"][name]
+        reason = OVER_RESPONSES(n=len(ours[0])) if ours else ""
+        value, digits = (PERCENT * spearman[0] if spearman else None), table["digits_of_p"][name]
         judges = _judges(method)
         cells += [
             compared(name, "rho", rho, value, digits=RHO_DIGITS, missing=missing, reason=reason, judges=judges),
@@ -96,7 +97,7 @@ def correlations(workspace: Workspace) -> Sequence[Cell]:
                 name,
                 "p",
                 p,
-                spearman.p if spearman else None,
+                spearman[1] if spearman else None,
                 digits=digits,
                 missing=missing,
                 reason=reason,
@@ -104,6 +105,16 @@ def correlations(workspace: Workspace) -> Sequence[Cell]:
             ),
         ]
     return cells
+
+
+def _spearman(method: Floats, people: Floats) -> tuple[float, float] | None:
+    """Return rho and p as in the paper, which takes responses as independent; None where one of them never varies."""
+    from scipy.stats import spearmanr  # a second of start time that only this table needs
+
+    if len(method) < LEAST_RESPONSES or not np.ptp(method) or not np.ptp(people):
+        return None
+    found = spearmanr(method, people)
+    return float(found.statistic), float(found.pvalue)
 
 
 def mean_scores(workspace: Workspace) -> Sequence[Cell]:

@@ -9,7 +9,7 @@ import numpy as np
 from accounts.models import Workspace
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.judges.bias import LengthBias, length_bias
-from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.ranking.rank_correlations import rank_correlations
 from core.messages.message import Wording
 from judging.published.paper_table import Cell, PaperTable, compared
 from judging.published.papers.llmeval_data import JUDGE, PEOPLE, SIDES, LlmevalData, Means, places
@@ -220,7 +220,7 @@ def _table_2(workspace: Workspace) -> list[Cell]:
         lacking = next((key for key in both if not ranks[key]), None)
         values: list[float | None] = [None, None]
         if lacking is None:
-            found = correlate(*(np.array([of[name] for name in data.models]) for of in (one, other)))
+            found = rank_correlations(*(np.array([of[name] for name in data.models]) for of in (one, other)))
             values = [found.spearman.value, found.kendall.value]
         for head, figure, ours in zip(table["columns"], printed, values, strict=True):
             cells.append(

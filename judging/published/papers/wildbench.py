@@ -18,7 +18,7 @@ from calibration.data.circumstances import response_characters
 from calibration.data.frames import ROLES, ScoreFrame
 from calibration.data.scores import score_frame
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.ranking.rank_correlations import rank_correlations
 from core.messages.localized import localized
 from core.messages.message import Wording
 from generation.importers.wildbench import EvalFile
@@ -340,7 +340,7 @@ def _coefficients(values: Sequence[float], elo: Sequence[float], top: int) -> di
     x, y = np.array(values, dtype=np.float64), np.array(elo, dtype=np.float64)
     best = np.argsort(-y, kind="stable")[:top]
     try:
-        every, leading = correlate(x, y), correlate(x[best], y[best])
+        every, leading = rank_correlations(x, y), rank_correlations(x[best], y[best])
     except NoStatistic:
         return {}
     return {

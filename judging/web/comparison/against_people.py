@@ -6,12 +6,19 @@ HelloBench (arXiv 2409.16191), table 4, for any study with overall scores from p
 from django.utils.translation import gettext
 
 from annotation.models import Study
-from calibration.figures.spreads import RangeRow, Span, ranges
+from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
-from calibration.web.blocks import Block, Column, ResultPage, Table, cells_of
+from calibration.statistics.judges.agreement import LEAST_COMMON
+from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.failed_judges import marked, with_mark
-from calibration.web.messages.intervals import ends_meaning
 from calibration.web.messages.names import criterion_name
+from calibration.web.messages.people_estimates import (
+    people_cells,
+    people_columns,
+    people_span,
+    people_words,
+    populations_meaning,
+)
 from calibration.web.messages.reasons import reason_of
 from judging.comparison.methods_against_people import (
     METRIC,
@@ -32,7 +39,11 @@ NAMES = {
     "distinct_4": "Distinct-4",
 }
 SHOWN_IN_FIGURE = 30
-CODE = ["calibration.statistics.judges.comparison", "generation.text_metrics.overlap", "generation.text_metrics.counts"]
+CODE = [
+    "calibration.statistics.judges.correlations",
+    "generation.text_metrics.overlap",
+    "generation.text_metrics.counts",
+]
 
 
 def against_people_title() -> str:
@@ -58,9 +69,10 @@ def _method() -> list[str]:
     return [
         gettext(
             "Each method is correlated with people's mean overall score over the responses that both scored. What "
-            "measures a fault, such as repetition, should correlate negatively. Intervals resample whole "
-            "instructions; the p value takes responses as independent, so it is too small where several models "
-            "answered the same instruction."
+            "measures a fault, such as repetition, should correlate negatively. Intervals are on Fisher's scale with "
+            "Student's t and leave out whole instructions and raters in turn; the p value inverts the interval for "
+            "raters like these, or for exactly these raters where there is no other. Methods are ranked only on "
+            "responses that all of them scored, and one is called best only after Holm's correction for all pairs."
         ),
         gettext(
             "METEOR, BLEU-4 and ROUGE-L compare a response with the human reference of its instruction. A judge's "
@@ -70,14 +82,42 @@ def _method() -> list[str]:
 
 
 def _opening(report: MethodsAgainstPeople) -> str:
-    best = next((row for row in report.rows if row.spearman), None)
-    if best is None or best.spearman is None:
+    known = [row for row in report.rows if row.spearman]
+    if not known:
         return gettext("No method has scored enough of the responses that people scored.")
-    return gettext("%(method)s correlates most with people: %(rho)s over %(n)d responses.") % {
-        "method": _name(best),
-        "rho": f"{best.spearman.value:.3f}",
-        "n": best.n,
-    }
+    compared = report.compared
+    if compared is None:
+        first = known[0]
+        assert first.spearman is not None
+        return gettext("%(method)s correlates with people: %(rho)s over %(n)d responses.") % {
+            "method": _name(first),
+            "rho": people_words(first.spearman),
+            "n": first.n,
+        }
+    words: dict[str, object] = {"n": compared.n, "methods": len(compared.rows)}
+    if not compared.ranked or compared.found is None:
+        return gettext(
+            "The methods are not ranked: a ranking needs at least %(least)d responses, and half of the smallest set of a "
+            "method (%(smallest)d), that all of them scored; there are %(n)d. They are listed by name."
+        ) % {**words, "least": LEAST_COMMON, "smallest": compared.n_smallest}
+    place = max(range(len(compared.rows)), key=lambda at: compared.found.rho[at].value if compared.found else 0.0)
+    words |= {"method": _name(report.rows[compared.rows[place]]), "rho": people_words(compared.found.rho[place])}
+    if compared.best is not None:
+        return (
+            gettext(
+                "%(method)s correlates most with people: %(rho)s over the %(n)d responses that all %(methods)d methods "
+                "scored. It is ahead of every other method, also after Holm's correction for all pairs."
+            )
+            % words
+        )
+    return (
+        gettext(
+            "No method is shown to correlate with people more than every other, after Holm's correction for all pairs. The "
+            "highest correlation over the %(n)d responses that all %(methods)d methods scored is that of %(method)s: "
+            "%(rho)s."
+        )
+        % words
+    )
 
 
 def _name(row: MethodCorrelation) -> str:
@@ -100,35 +140,53 @@ def _judge(row: MethodCorrelation) -> str:
     return row.method
 
 
+def _failed_notes(report: MethodsAgainstPeople) -> list[str]:
+    return [
+        gettext("%(judge)s failed its canary texts in a run and is neither ranked nor called best.") % {"judge": judge}
+        for judge in dict.fromkeys(_judge(row) for row in report.rows if row.failed)
+    ]
+
+
 def _block(report: MethodsAgainstPeople) -> Block:
     title = gettext("Methods against people")
     columns = [
         Column(gettext("Method")),
         Column(gettext("Responses"), 0),
         Column(gettext("Mean"), 3),
-        *Column.interval(gettext("Spearman's rho"), 3),
+        *people_columns(gettext("Spearman's rho"), 3),
         Column.p(),
+        Column(gettext("Rho on the responses of all"), 3, optional=True),
     ]
     known = [row for row in report.rows if row.spearman]
+    common = _common(report)
     return Block(
         "methods",
         title,
         figure=_figure(known[:SHOWN_IN_FIGURE], title) if known else "",
-        caption=ends_meaning(known[0].interval_kind, known[0].clusters, gettext("instructions")) if known else "",
-        table=marked(Table(columns, [_cells(row) for row in report.rows]), [_judge(row) for row in report.rows]),
+        caption=" ".join(populations_meaning(row.spearman for row in known)),
+        table=marked(
+            Table(columns, [[*_cells(row), common.get(place)] for place, row in enumerate(report.rows)]),
+            [_judge(row) for row in report.rows],
+        ),
         notes=_notes(report),
     )
 
 
+def _common(report: MethodsAgainstPeople) -> dict[int, float]:
+    """Return rho on the responses that all methods scored, by the row's place."""
+    compared = report.compared
+    if compared is None or compared.found is None:
+        return {}
+    return dict(zip(compared.rows, (one.value for one in compared.found.rho), strict=True))
+
+
 def _cells(row: MethodCorrelation) -> list[object]:
-    if row.spearman is None:
-        return [_name(row), row.n, row.mean, None, None, None, None]
     rho = row.spearman
-    return [_name(row), row.n, row.mean, *cells_of(rho.value, rho.low, rho.high, row.interval_kind), rho.p]
+    return [_name(row), row.n, row.mean, *people_cells(rho), rho.p if rho else None]
 
 
 def _notes(report: MethodsAgainstPeople) -> list[str]:
-    notes = []
+    notes = _failed_notes(report)
     if any(row.method in WITH_REFERENCE and not row.n for row in report.rows):
         notes.append(gettext("The metrics of overlap are empty, as these instructions have no human reference."))
     if not any(row.method == PERPLEXITY for row in report.rows):
@@ -138,13 +196,7 @@ def _notes(report: MethodsAgainstPeople) -> list[str]:
 
 def _figure(rows: list[MethodCorrelation], title: str) -> str:
     return ranges(
-        [
-            RangeRow(
-                with_mark(_name(row), _judge(row)), [Span(row.spearman.value, row.spearman.low, row.spearman.high)]
-            )
-            for row in rows
-            if row.spearman
-        ],
+        [RangeRow(with_mark(_name(row), _judge(row)), [people_span(row.spearman)]) for row in rows if row.spearman],
         title=title,
         x_title=gettext("Spearman's correlation with people"),
         series=[title],

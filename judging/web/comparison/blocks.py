@@ -8,10 +8,12 @@ from django.utils.translation import gettext, ngettext
 from annotation.models import Criterion, Rater, Study
 from calibration.data.frames import NothingToRead
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
-from calibration.statistics.judges.comparison import Coefficient
-from calibration.web.blocks import Block, Column, Table, interval_cells
+from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.web.blocks import Block, Column, Table
 from calibration.web.failed_judges import marked, with_mark
-from calibration.web.messages.statistics import criterion_words, interval_meaning, reason_words, with_interval
+from calibration.web.judges.correlations import simpson_words, way_names
+from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
+from calibration.web.messages.statistics import criterion_words, reason_words
 from judging.comparison.judge_against_people import (
     ItemAgreement,
     JudgeComparison,
@@ -30,12 +32,10 @@ COEFFICIENTS = (("spearman", "Spearman's ρ"), ("kendall", "Kendall's τ-b"), ("
 
 @dataclass(frozen=True)
 class CoefficientRow:
-    """A correlation; its ends are None where no interval is stated, `equal` is its value with equal weights."""
+    """A correlation; `cells` are its value and ends as of `people_cells`, `equal` its value with equal weights."""
 
     name: str
-    value: float
-    low: float | None
-    high: float | None
+    cells: Sequence[float | None]
     p_text: str
     equal: float | None
 
@@ -48,6 +48,10 @@ class ItemRow:
     question: str
     agreement: ItemAgreement | None
     reason: str = ""
+
+    @property
+    def cells(self) -> list[float | None]:
+        return people_cells(self.agreement.judge if self.agreement else None)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def panel_of(study: Study, judge: Rater, weighting: Weighting, report: JudgeComp
         coefficients=_coefficients(report),
         items=items,
         items_figure=_items_figure(judge, known) if known else "",
-        items_caption=_items_caption([agreement for _name, agreement in known]) if known else "",
+        items_caption=" ".join(populations_meaning(agreement.judge for _name, agreement in known)),
         points=points[:POINTS_LISTED],
         points_left_out=max(0, len(points) - POINTS_LISTED),
     )
@@ -120,7 +124,7 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
     ]
     items = [
         Column(gettext("Item")),
-        *Column.interval(gettext("Judge"), 3),
+        *people_columns(gettext("Judge"), 3),
         Column(gettext("People"), 3),
         Column(gettext("Chance"), 3),
         Column(gettext("Responses"), 0),
@@ -134,7 +138,7 @@ def comparison_blocks(panels: Sequence[ComparisonPanel]) -> list[Block]:
         table = marked(Table(points, rows), [panel.judge.name] * len(rows))
         blocks.append(Block(f"points-{place}", "", figure=panel.figure, table=table))
         rows = [
-            [row.name, *interval_cells(found.loo, found), found.people, found.chance, found.n]
+            [row.name, *people_cells(found.judge), found.people.value, found.chance, found.n]
             for row in panel.items
             if (found := row.agreement)
         ]
@@ -157,19 +161,24 @@ def _opening(judge: Rater, report: JudgeComparison) -> str:
             "responses": shared,
             "why": reason_words(report.correlation_why),
         }
-    rho = report.correlation.spearman
-    return gettext(
+    found = report.correlation
+    rho = found.spearman
+    first = simpson_words(judge.name, found)
+    said = gettext(
         "The points of %(judge)s and people's scores have a Spearman correlation of %(rho)s on %(responses)s, p %(p)s."
-    ) % {
-        "judge": judge.name,
-        "responses": shared,
-        "rho": with_interval(rho.value, rho.low, rho.high, report.correlation.interval_kind),
-        "p": p_text(rho.p),
-    }
+    )
+    if rho.p is None:
+        said = gettext(
+            "The points of %(judge)s and people's scores have a Spearman correlation of %(rho)s on %(responses)s."
+        )
+    opening = said % {"judge": judge.name, "rho": people_words(rho), "responses": shared, "p": p_text(rho.p)}
+    return f"{first} {opening}" if first else opening
 
 
-def p_text(p: float) -> str:
-    """'= 0.03' or '< 0.001'."""
+def p_text(p: float | None) -> str:
+    """'= 0.03' or '< 0.001'; a dash where no p is stated."""
+    if p is None:
+        return "–"
     return "< 0.001" if p < 0.001 else f"= {p:.3f}" if p < 0.1 else f"= {p:.2f}"
 
 
@@ -181,7 +190,7 @@ def _caption(report: JudgeComparison) -> str:
     found = report.correlation
     if found is None:
         return axes
-    return axes + " " + interval_meaning(found.interval_kind, found.clusters, gettext("instructions"))
+    return " ".join([axes, *populations_meaning([found.spearman])])
 
 
 def _scatter(judge: Rater, report: JudgeComparison) -> str:
@@ -198,13 +207,14 @@ def _scatter(judge: Rater, report: JudgeComparison) -> str:
 def _coefficients(report: JudgeComparison) -> list[CoefficientRow]:
     if report.correlation is None:
         return []
-    stated = report.correlation.interval_kind != "none"
     rows = []
     for key, name in COEFFICIENTS:
-        found: Coefficient = getattr(report.correlation, key)
+        found: PeopleEstimate = getattr(report.correlation, key)
         equal: float | None = getattr(report.equal, key).value if report.equal else None
-        low, high = (found.low, found.high) if stated else (None, None)
-        rows.append(CoefficientRow(name, found.value, low, high, p_text(found.p), equal))
+        rows.append(CoefficientRow(name, people_cells(found), p_text(found.p), equal))
+    for name, one in way_names(report.correlation)[1:]:
+        if one is not None:
+            rows.append(CoefficientRow(name, people_cells(one), p_text(one.p), None))
     return rows
 
 
@@ -226,27 +236,16 @@ def _item(item: ItemAgreement | NoItemAgreement, question: str) -> ItemRow:
 
 def _items_figure(judge: Rater, known: Sequence[tuple[str, ItemAgreement]]) -> str:
     bars = [
-        Bar(name, item.loo, *((item.low, item.high) if item.interval_kind != "none" else ())) for name, item in known
+        Bar(name, item.judge.value, *((item.judge.low, item.judge.high) if item.judge.interval_kind != "none" else ()))
+        for name, item in known
     ]
     return interval_bars(
         bars,
         title=gettext("Agreement of the judge with people, by item"),
         x_title=with_mark(gettext("Share of matches with the most frequent label of all raters but one"), judge.name),
-        reference=[Bar(name, item.people) for name, item in known],
+        reference=[Bar(name, item.people.value) for name, item in known],
         series=(gettext("judge"), gettext("people among themselves")),
     )
-
-
-def _items_caption(known: Sequence[ItemAgreement]) -> str:
-    """Items may be judged on different numbers of instructions and then have different kinds of interval."""
-    fewest, most = min(item.clusters for item in known), max(item.clusters for item in known)
-    if fewest == most:
-        return interval_meaning(known[0].interval_kind, most, gettext("instructions"))
-    return gettext(
-        "Each item was judged on %(fewest)d to %(most)d instructions. With 20 or more instructions, lines are 95 "
-        "%% bootstrap intervals over them; with fewer, they show the range over leaving out one instruction at a "
-        "time."
-    ) % {"fewest": fewest, "most": most}
 
 
 def _weights_text(weighting: Weighting) -> str:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from annotation.models import Study
-from calibration.statistics.judges.comparison import Coefficient
-from calibration.web.messages.statistics import with_interval
-from judging.comparison.judge_against_people import Bias
+from calibration.web.messages.people_estimates import people_words
 from judging.comparison.judge_costs import JudgeCosts, costs_in, judges_made
 from judging.comparison.run_lists import is_priced
 from judging.monitoring.readings import drift_in
@@ -37,24 +35,24 @@ class JudgeRow:
 
 
 def judge_rows(study: Study, panels: Sequence[ComparisonPanel], failed: Collection[int]) -> list[JudgeRow]:
-    """Return a row for each panel, the judge that agrees most first; `failed` are pks of judges that failed a check."""
+    """Return a row for each panel; `failed` are pks of judges that failed a check. The order is that of `_ranked`."""
     raters = [panel.judge.pk for panel in panels]
     costs, drift, made = costs_in(study, raters), drift_in(study, raters), judges_made(raters)
     rows = []
-    for panel in sorted(panels, key=_order):
+    for panel in _ranked(panels, failed):
         pk, report = panel.judge.pk, panel.report
         cost: JudgeCosts | None = costs.get(pk)
         money = cost.money if cost else None
         known = money is not None and pk in made and is_priced(made[pk], money)
         watch, drifted = drift.get(pk, ("", False))
-        found, person = (report.correlation, report.ceiling) if report else (None, None)
+        found = report.correlation if report else None
         bias = report.bias if report else None
         rows.append(
             JudgeRow(
                 panel,
-                _stated(found.spearman, found.interval_kind) if found else "",
-                _stated(person.spearman, person.interval_kind) if person else "",
-                _stated(bias, bias.interval_kind) if bias else "",
+                people_words(found.spearman) if found else "",
+                people_words(found.person) if found and found.person else "",
+                people_words(bias) if bias else "",
                 PER * money if known and money is not None else None,
                 money is not None and not known,
                 cost.seconds if cost else None,
@@ -67,8 +65,17 @@ def judge_rows(study: Study, panels: Sequence[ComparisonPanel], failed: Collecti
     return rows
 
 
-def _stated(found: Coefficient | Bias, kind: str) -> str:
-    return with_interval(found.value, found.low, found.high, kind)
+def _ranked(panels: Sequence[ComparisonPanel], failed: Collection[int]) -> list[ComparisonPanel]:
+    """Order the panels: by agreement where the judges scored the same responses; by name elsewhere.
+
+    Judges that failed a check, or have no correlation, come last.
+    """
+    known = [panel for panel in panels if panel.judge.pk not in failed and panel.report and panel.report.correlation]
+    others = sorted((panel for panel in panels if panel not in known), key=lambda panel: panel.judge.name)
+    scored = {tuple(point.response for point in panel.report.points) for panel in known if panel.report}
+    if len(scored) > 1:
+        return [*sorted(known, key=lambda panel: panel.judge.name), *others]
+    return [*sorted(known, key=_order), *others]
 
 
 def _order(panel: ComparisonPanel) -> tuple[bool, float, str]:

@@ -6,21 +6,28 @@ HREF (arXiv 2412.15524), table 1, for any study.
 from collections.abc import Sequence
 
 import numpy as np
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.reports.codec import Missing
+from calibration.statistics.judges.agreement import LEAST_COMMON
 from calibration.statistics.ties import descending
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.failed_judges import marked, with_mark
-from calibration.web.messages.intervals import ends_meaning, estimate_words
+from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import category_names, criterion_choice, criterion_name
+from calibration.web.messages.people_estimates import (
+    people_cells,
+    people_columns,
+    people_span,
+    people_words,
+    populations_meaning,
+)
 from calibration.web.messages.reasons import reason_of
 from judging.comparison.method_table import Chosen, CrossFittedRows, MethodReport, MethodRow, MethodTable, Rate, Row
 from judging.methods.pairs.composite import SPLITS, says_composite
 from judging.web.comparison.paper_methods import printed_methods_block
-from judging.web.leaderboards.messages import EVEN, named
 
 SHOWN_IN_FIGURE = 30
 PAIR = 2
@@ -40,7 +47,12 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
         about=gettext("Agreement is measured on “%(criterion)s”.")
         % {"criterion": criterion_name(study, report.criterion)},
         choices=[*criterion_choice(study, report.criteria, report.criterion), *_against_choice(report)],
-        blocks=[_methods_block(report), *_composite_blocks(report), *([printed] if printed else [])],
+        blocks=[
+            _methods_block(report),
+            *([pairs] if (pairs := _pairs_block(report)) else []),
+            *_composite_blocks(report),
+            *([printed] if printed else []),
+        ],
         method=[
             gettext(
                 "Each cell is leave-one-out agreement: how often a judge's label is the most frequent one of all "
@@ -50,18 +62,25 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
                 "counts; “both bad” is a label of its own."
             ),
             gettext(
+                "Judges are compared only on tasks that all of them judged. They are ranked where these are at least "
+                "%(least)d and half of the smallest set of a judge; a judge is called best where its difference from "
+                "every other one is above 0 after Holm's correction for all pairs."
+            )
+            % {"least": LEAST_COMMON},
+            gettext(
                 "The composite is cross-fitted: the instructions of each category are split into two random halves, "
                 "and the tasks of each half are decided by the judge that agreed best on the other half. A task's "
                 "agreement is the mean over %(splits)d splits. The best single judge is chosen in the same way for all "
                 "categories together. So both rest on all tasks, as the first table does, and no task has a part in "
-                "the choice made for it; choosing and reporting on the same tasks would overestimate them. Intervals "
-                "resample whole instructions."
+                "the choice made for it; choosing and reporting on the same tasks would overestimate them. Their "
+                "intervals are for exactly these raters and resample whole instructions."
             )
             % {"splits": SPLITS},
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
         code=[
             "calibration.statistics.agreement.leave_one_out",
+            "calibration.statistics.judges.agreement",
             "judging.methods.pairs.composite",
             "calibration.statistics.shares",
         ],
@@ -77,20 +96,49 @@ def _against_choice(report: MethodTable) -> list[Choice]:
 
 
 def _opening(report: MethodTable) -> str:
-    known = [(row.judge, row.all) for row in report.methods if row.all and not row.composite]
-    if not known or not report.people.all:
-        return gettext("No judge gave a usable verdict on a task that at least two people answered.")
-    best, rate = max(known, key=lambda pair: pair[1].value)
-    rates = {"rate": estimate_words(rate), "people": estimate_words(report.people.all)}
-    level = [judge for judge, other in known if rate.value - other.value <= EVEN]
-    if len(level) > 1:
+    compared = report.compared
+    if isinstance(compared, Missing):
+        return _alone(report)
+    found, names = compared.found, compared.judges
+    words = {"n": found.n_common, "judges": len(names)}
+    if not found.ranked:
         return gettext(
-            "%(n)d judges tie for the best agreement with people: %(judges)s. They agree with people on %(rate)s "
-            "of the tasks; people agree with each other on %(people)s."
-        ) % {"n": len(level), "judges": named(level), **rates}
+            "The judges are not ranked: a ranking needs at least %(least)d tasks, and half of the smallest set of a judge "
+            "(%(smallest)d), that all of them judged; there are %(n)d. They are listed by name, with their differences on "
+            "tasks that both of two judged."
+        ) % {**words, "least": LEAST_COMMON, "smallest": found.n_smallest}
+    people = people_words(found.people) if found.people else ""
+    if found.best is not None:
+        return gettext(
+            "%(judge)s agrees best with people: on %(rate)s of the %(n)d tasks that all %(judges)d judges judged. It is "
+            "ahead of every other judge, also after Holm's correction for all pairs of judges. On these tasks, people "
+            "agree with each other on %(people)s."
+        ) % {**words, "judge": names[found.best], "rate": people_words(found.rates[found.best]), "people": people}
+    highest = max(range(len(names)), key=lambda place: found.rates[place].value)
     return gettext(
-        "%(judge)s agrees best with people: on %(rate)s of the tasks. People agree with each other on %(people)s."
-    ) % {"judge": best, **rates}
+        "No judge is shown to agree with people more than every other judge, after Holm's correction for all pairs of "
+        "judges. On the %(n)d tasks that all %(judges)d judges judged, the highest agreement is that of %(judge)s: "
+        "%(rate)s; people agree with each other on %(people)s."
+    ) % {**words, "judge": names[highest], "rate": people_words(found.rates[highest]), "people": people}
+
+
+def _alone(report: MethodTable) -> str:
+    """State the agreement of the one judge that can be compared with people."""
+    row = next((row for row in report.methods if row.beside and not row.composite and not row.failed), None)
+    if row is None or row.beside is None:
+        return gettext("No judge gave a usable verdict on a task that at least two people answered.")
+    return ngettext(
+        "%(judge)s agrees with people on %(rate)s of %(n)d task; on the same task, people agree with each other on "
+        "%(people)s.",
+        "%(judge)s agrees with people on %(rate)s of %(n)d tasks; on the same tasks, people agree with each other on "
+        "%(people)s.",
+        row.beside.n,
+    ) % {
+        "judge": row.judge,
+        "rate": people_words(row.beside.judge),
+        "n": row.beside.n,
+        "people": people_words(row.beside.people),
+    }
 
 
 def _category_labels(report: MethodTable) -> list[str]:
@@ -126,19 +174,64 @@ def _cells(rate: Rate | None) -> tuple[float | None, float | None, float | None]
     return interval_cells(rate.value if rate else None, rate)
 
 
+def _ordered(report: MethodTable) -> list[MethodRow]:
+    """Order the rows: the ranked judges by agreement on the tasks that all of them judged, and the others by name."""
+    compared = report.compared
+    if isinstance(compared, Missing) or not compared.found.ranked:
+        return list(report.methods)
+    rates = dict(zip(compared.judges, (rate.value for rate in compared.found.rates), strict=True))
+    ranked = [row for row in report.methods if row.judge in rates and not (row.composite or row.failed)]
+    others = [row for row in report.methods if row not in ranked]
+    values = np.array([rates[row.judge] for row in ranked])
+    return [*(ranked[place] for place in descending(values)), *others]
+
+
 def _methods_block(report: MethodTable) -> Block:
     title = gettext("Judges by category")
-    values = np.array([row.all.value if row.all else -1.0 for row in report.methods])
-    ordered = [report.methods[place] for place in descending(values)]
-    rows = [*((marked_name(row), row) for row in ordered), (gettext("People among themselves"), report.people)]
-    people = report.people.all
+    ordered = _ordered(report)
+    labels = _category_labels(report) if len(report.categories) > 1 else []
+    table = Table(
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Tasks"), 0),
+            *people_columns(gettext("Agreement"), 3),
+            Column(gettext("People on the same tasks"), 3),
+            Column(gettext("Judge minus people: low"), 3, optional=True),
+            Column(gettext("Judge minus people: high"), 3, optional=True),
+            *(Column(category, 3) for category in labels),
+        ],
+        [
+            *(_method_cells(row, len(labels)) for row in ordered),
+            [
+                gettext("People among themselves"),
+                report.people.all.n if report.people.all else None,
+                *people_cells(report.people_rate),
+                report.people_rate.value,
+                None,
+                None,
+                *(_cells(rate)[0] for rate in report.people.cells[: len(labels)]),
+            ],
+        ],
+    )
+    shown = [(row, row.beside.judge) for row in ordered if row.beside][:SHOWN_IN_FIGURE]
     return Block(
         "methods",
         title,
-        figure=_figure(rows[:SHOWN_IN_FIGURE], title),
-        caption=ends_meaning(people.interval_kind, people.clusters, gettext("instructions")) if people else "",
-        table=_rows_table(gettext("Judge"), report, rows),
+        figure=ranges(
+            [
+                *(RangeRow(with_mark(marked_name(row), row.judge), [people_span(rate)]) for row, rate in shown),
+                RangeRow(gettext("People among themselves"), [people_span(report.people_rate)]),
+            ],
+            title=title,
+            x_title=gettext("Leave-one-out agreement with people"),
+            series=[title],
+            step=0.01,
+            rule=report.people_rate.value,
+        ),
+        caption=" ".join(populations_meaning([report.people_rate, *(rate for _row, rate in shown)])),
+        table=marked(table, [*(row.judge for row in ordered), ""]),
         notes=[
+            *_order_notes(report),
             *(
                 gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
                 % {"judge": marked_name(row), "n": row.unscored}
@@ -156,6 +249,67 @@ def _methods_block(report: MethodTable) -> Block:
             ),
         ],
     )
+
+
+def _method_cells(row: MethodRow, categories: int) -> list[object]:
+    beside = row.beside
+    apart = beside.apart if beside and beside.apart.interval_kind == "crossed95" else None
+    return [
+        marked_name(row),
+        beside.n if beside else None,
+        *people_cells(beside.judge if beside else None),
+        beside.people.value if beside else None,
+        apart.low if apart else None,
+        apart.high if apart else None,
+        *(_cells(rate)[0] for rate in row.cells[:categories]),
+    ]
+
+
+def _order_notes(report: MethodTable) -> list[str]:
+    notes = [
+        gettext("%(judge)s failed its canary texts in a run and is neither ranked nor called best.")
+        % {"judge": marked_name(row)}
+        for row in report.methods
+        if row.failed
+    ]
+    compared = report.compared
+    if isinstance(compared, Missing):
+        return notes
+    if not compared.found.ranked:
+        return [gettext("Rows are in the order of names, because the judges judged different tasks."), *notes]
+    return [
+        gettext(
+            "Rows are in the order of agreement on the tasks that all of them judged; a row's own numbers are over all "
+            "tasks that this judge judged, and people's beside them over the same tasks."
+        ),
+        *notes,
+    ]
+
+
+def _pairs_block(report: MethodTable) -> Block | None:
+    """Show every two judges on their common tasks; None where there are no two."""
+    compared = report.compared
+    if isinstance(compared, Missing) or not compared.found.pairs:
+        return None
+    rows = [
+        [compared.judges[pair.one], compared.judges[pair.other], pair.n, *people_cells(pair.difference), pair.p]
+        for pair in compared.found.pairs
+    ]
+    table = Table(
+        [
+            Column(gettext("Judge")),
+            Column(gettext("Compared with")),
+            Column(gettext("Common tasks"), 0),
+            *people_columns(gettext("Difference in agreement"), 3),
+            Column.p(),
+        ],
+        rows,
+    )
+    notes = [
+        gettext("The p values are corrected by Holm's method for all comparisons of this table."),
+        *populations_meaning(pair.difference for pair in compared.found.pairs),
+    ]
+    return Block("pairs", gettext("Judges compared on common tasks"), table=table, notes=notes, folded=True)
 
 
 def marked_name(row: MethodRow) -> str:

@@ -13,7 +13,7 @@ from calibration.statistics.agreement.alternative_annotator import alternative_a
 from calibration.statistics.agreement.rater_correlations import rater_matrix
 from calibration.statistics.agreement.rating_tables import level_codes
 from calibration.statistics.errors import ConstantScores
-from calibration.statistics.judges.comparison import correlate
+from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
 from calibration.statistics.ranking.power import shared_ranks
 from calibration.statistics.ranking.rank_intervals import ahead_chances, ranks
 from calibration.statistics.ranking.scores import mean_scores
@@ -53,6 +53,12 @@ def exact_rank_correlations(x, y):
     return float(crossed) / sqrt(spread), net / sqrt(untied[0] * untied[1])
 
 
+def beside(judge, people, instruction):
+    """Responses that a judge and one person scored."""
+    places = np.arange(len(judge))
+    return ScoredResponses(judge, instruction, 0 * places, places, 0 * places, people)
+
+
 @given(RATINGS, st.randoms(use_true_random=False))
 def test_rank_correlations_are_those_of_exact_fractions(ratings, random):
     judge = [random.choice(ratings) for _ in ratings]
@@ -60,10 +66,13 @@ def test_rank_correlations_are_those_of_exact_fractions(ratings, random):
     if len(set(x)) < 2 or len(set(y)) < 2:
         return
     spearman, kendall = exact_rank_correlations(x, y)
-    found = correlate(
-        np.array([mean_of(random.sample(grades, 3)) for grades in judge]),
-        np.array([mean_of(random.sample(grades, 3)) for grades in ratings]),
-        draws=0,
+    found = people_correlation(
+        beside(
+            np.array([mean_of(random.sample(grades, 3)) for grades in judge]),
+            np.array([mean_of(random.sample(grades, 3)) for grades in ratings]),
+            np.arange(len(ratings)),
+        ),
+        intervals=False,
     )
     assert found.spearman.value == pytest.approx(spearman, abs=1e-10)
     assert found.kendall.value == pytest.approx(kendall, abs=1e-10)
@@ -93,7 +102,7 @@ def test_noise_and_the_order_of_raters_move_no_rank_statistic(ratings, seed):
             sign_flip_p(np.round(values - judge, 15), draws=64),
         ]
         try:
-            coefficients = correlate(judge, values, clusters=clusters, draws=40, seed=3)
+            coefficients = people_correlation(beside(judge, values, clusters), seed=3)
         except ConstantScores:
             return [*found, "constant"]
         for one in (coefficients.spearman, coefficients.kendall):

@@ -52,9 +52,9 @@ def test_a_page_as_json_holds_its_answer_and_every_block():
 
 
 def test_a_small_p_is_never_shown_as_zero_and_files_keep_it():
-    table = Table([Column("Method"), Column.p()], [["a", 0.00003], ["b", 0.0001], ["c", 0.0], ["d", None]])
-    assert [row[1].words for row in table.shown] == ["< 0.0001", "0.0001", "< 0.0001", "–"]
+    table = Table([Column("Method"), Column.p()], [["a", 0.00003], ["b", 0.001], ["c", 0.0], ["d", None]])
+    assert [row[1].words for row in table.shown] == ["< 0.001", "0.001", "< 0.001", "–"]
     assert as_csv(table).splitlines()[1] == "a,3e-05"
-    assert r"\textless{} 0.0001" in as_latex(table)
+    assert r"\textless{} 0.001" in as_latex(table)
     # Other columns still show a zero as what it is.
     assert Column("n", 4).shown(0.0) == "0.0000"

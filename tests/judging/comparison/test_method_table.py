@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Rater
+from annotation.models import Assignment, Rater
 from calibration.reports.registry import report_of
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from generation.models import Benchmark, Category, Instruction, LanguageModel
@@ -95,7 +95,8 @@ def test_a_composite_is_marked_never_a_candidate_and_never_named_the_best():
     page = page_of(study)
     assert "my best (composite)" in page
     assert "composite href is a composite whose verdicts were imported." in text_of(page)
-    assert answer_of(page).startswith("3 judges tie for the best agreement with people: coder, coin, poet.")
+    assert answer_of(page).startswith("No judge is shown to agree with people more than every other judge, after Holm")
+    assert "the highest agreement is that of coder: 0.50 (95 % interval for raters like these" in answer_of(page)
 
 
 def test_hrefs_printed_table_stands_beneath_for_hrefs_own_responses():
@@ -180,10 +181,60 @@ def test_single_responses_are_compared_on_the_criterion_asked_for():
         make_answer(task, judge, {"item0": place % 5 / 4, "overall": 0})
     assert report(study, "item0").methods[0].all.value == 1
     assert report(study, "overall").methods[0].all.value == pytest.approx(2 / 22)
-    assert "gpt-4o agrees best with people" in answer_of(page_of(study, "?criterion=item0"))
+    said = answer_of(page_of(study, "?criterion=item0"))
+    assert said.startswith(
+        "gpt-4o agrees with people on 1.00 (95 % interval for exactly these raters 0.84 to 1.00) of 22"
+    )
 
 
-def test_judges_that_agree_equally_well_are_named_together():
+def ranked_study(first, second, instructions=40):
+    """Three people agree; `strong` says the same on the tasks in `first`, `weak` its opposite on those in `second`."""
+    study = pair_study(models=2, instructions=instructions, raters=3, outcome=lambda i, j: 1)
+    judges = {name: make_judge_rater(study.workspace, name) for name in ("strong", "weak")}
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        if place in first:
+            make_answer(task, judges["strong"], {"preference": 1}, shown_first="a")
+        if place in second:
+            make_answer(task, judges["weak"], {"preference": 1 if place % 3 else -1}, shown_first="a")
+    return study
+
+
+def test_a_judge_is_best_only_where_it_is_ahead_on_the_tasks_of_all():
+    said = answer_of(page_of(ranked_study(range(40), range(40))))
+    assert said.startswith("strong agrees best with people: on 1.00 (95 % interval for raters like these 0.")
+    assert "of the 40 tasks that all 2 judges judged" in said and "Holm's correction" in said
+
+
+def test_judges_of_different_tasks_are_listed_by_name_and_not_ranked():
+    """Even where one is right on all of its tasks: the other judged other ones."""
+    study = ranked_study(range(25), range(20, 40))
+    page = page_of(study)
+    assert answer_of(page).startswith("The judges are not ranked: a ranking needs at least 20 tasks,")
+    assert "agrees best" not in page
+    found = report(study)
+    assert (found.compared.found.n_common, found.compared.found.ranked, found.compared.found.best) == (5, False, None)
+    table = signed_in("lead", study.workspace).get(address(study, "?file=pairs.csv")).content.decode("utf-8-sig")
+    (row,) = list(csv.DictReader(io.StringIO(table)))
+    assert (row["Judge"], row["Compared with"], row["Common tasks"], row["p"]) == ("strong", "weak", "5", "")
+    beside = {row.judge: (row.beside.n, row.beside.people.value) for row in found.methods}
+    assert beside == {"strong": (25, 1.0), "weak": (20, 1.0)}
+
+
+def test_a_judge_whose_run_failed_its_canary_texts_is_listed_and_not_ranked():
+    study = ranked_study(range(40), range(40))
+    other = make_judge_rater(study.workspace, "third")
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        make_answer(task, other, {"preference": 1 if place % 2 else -1}, shown_first="a")
+    again = Assignment.objects.filter(rater__label="strong", task__study=study).first()
+    Assignment.objects.filter(pk=again.pk).update(discredited=True)
+    found = report(study)
+    assert found.compared.judges == ["third", "weak"]
+    page = page_of(study)
+    assert "strong failed its canary texts in a run and is neither ranked nor called best." in text_of(page)
+    assert answer_of(page).startswith("No judge is shown to agree with people more than every other judge")
+
+
+def test_judges_that_agree_equally_well_are_not_told_apart():
     study = make_checklist_study(instructions=22, models=1, items=1)
     raters = [make_rater(study), make_rater(study)]
     judges = [make_judge_rater(study.workspace, name) for name in ("one", "two")]
@@ -191,7 +242,7 @@ def test_judges_that_agree_equally_well_are_named_together():
         for rater in [*raters, *judges]:
             make_answer(task, rater, {"item0": place % 5 / 4})
     said = answer_of(page_of(study, "?criterion=item0"))
-    assert said.startswith("2 judges tie for the best agreement with people: one, two.")
+    assert said.startswith("No judge is shown to agree with people more than every other judge")
 
 
 @pytest.mark.parametrize("missing", ["judge", "people", "overlap", "instructions"])

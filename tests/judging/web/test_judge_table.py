@@ -2,13 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
+from scipy.stats import spearmanr
 
-from calibration.statistics.judges.comparison import correlate
 from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel
 from judging.comparison.judge_against_people import compare, weighting_for
@@ -65,9 +64,9 @@ def test_ceiling_and_bias_are_those_of_the_shared_responses(study, model):
     overall = [[(place * 7 + number * (place % 3)) % 10 for number in range(3)] for place in range(24)]
     one = [said for row in overall for said in row]
     others = [(sum(row) - said) / 2 for row in overall for said in row]
-    expected = correlate(np.array(one, float), np.array(others, float), clusters=np.repeat(np.arange(24), 3), draws=0)
-    assert found.ceiling.spearman.value == pytest.approx(expected.spearman.value) and found.ceiling.n == 72
-    assert found.ceiling.interval_kind == "bootstrap95" and found.ceiling.spearman.low < found.ceiling.spearman.value
+    person = found.correlation.person
+    assert person.value == pytest.approx(spearmanr(one, others).statistic) and found.correlation.person_n == 72
+    assert person.interval_kind == "crossed95" and person.population == "such" and person.low < person.value
     points = [point.judge - 10 * point.people for point in found.points]
     assert found.bias.value == pytest.approx(sum(points) / 24) and found.bias.low < found.bias.value < found.bias.high
 

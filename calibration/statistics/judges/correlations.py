@@ -1,0 +1,357 @@
+"""A judge's scores against people's: correlations three ways, slopes, and what one person reaches. PURE.
+
+People's score of a response is the mean of its raters'. Intervals and p values are for raters like these where three
+raters or more allow it, and otherwise for exactly these raters (see populations.py and estimates.py): correlations on
+Fisher's scale, slopes on their own. Within models, and within instructions, a correlation is Pearson's of what is left of
+both scores without the mean of the model or of the instruction.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
+from calibration.statistics.judges.estimates import PeopleEstimate, holm, people_estimate
+from calibration.statistics.populations import Scale, left_out_groups
+from calibration.statistics.replicates import Replicates, variance_of_replicates
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
+from calibration.statistics.ties import settle_ties
+
+LEAST_RESPONSES = 3
+LEAST_RATERS = 3
+MOST_REPLICATES = 400
+"""Above this many instructions, raters or cells, 200 random groups of them are left out in their place."""
+DECIMALS = 9
+"""Means that differ by less are tied."""
+SMALL = 1e-12
+
+
+@dataclass(frozen=True)
+class ScoredResponses:
+    """Responses that a judge and people scored: `judge`, `instruction` and `model` (m,), and one line for each rating.
+
+    response (n,) is each rating's place among the m responses, with its rater and value. Instructions, models and raters
+    are codes of any kind; model -1 is unknown. `positions`: the raters are positions of a data set and not persons.
+    """
+
+    judge: FloatArray
+    instruction: IntArray
+    model: IntArray
+    response: IntArray
+    rater: IntArray
+    value: FloatArray
+    positions: bool = False
+
+
+@dataclass(frozen=True)
+class PeopleCorrelation:
+    """Spearman's rho, Kendall's tau-b and Pearson's r of `n` responses of `clusters` instructions, scored by `raters`."""
+
+    spearman: PeopleEstimate
+    kendall: PeopleEstimate
+    pearson: PeopleEstimate
+    n: int
+    clusters: int
+    raters: int
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How much others' score changes with a rater's own: the judge's slope, a typical person's, and their difference.
+
+    The judge is compared with the mean of all raters of a response; each person with that of the other raters, on responses
+    with two or more of them, the persons' slopes pooled within persons. Neither depends on how noisy the mean is. Under 0
+    the difference says that the judge exaggerates more than a person does.
+    """
+
+    judge: PeopleEstimate
+    person: PeopleEstimate | None
+    apart: PeopleEstimate | None
+
+
+@dataclass(frozen=True)
+class JudgeCorrelation(PeopleCorrelation):
+    """The correlations over all responses, and Pearson's within models and within instructions (None: undefined).
+
+    `person` is what a person reaches: each person's score with the mean of the other people's, by Spearman, on the same
+    responses as far as several people scored them (`person_n` ratings).
+    """
+
+    within_models: PeopleEstimate | None
+    within_instructions: PeopleEstimate | None
+    person: PeopleEstimate | None
+    person_n: int
+    slopes: Slopes | None
+
+
+QUANTITIES = (
+    "spearman",
+    "kendall",
+    "pearson",
+    "within_models",
+    "within_instructions",
+    "person",
+    "slope",
+    "person_slope",
+    "slopes_apart",
+)
+PLAIN = ("slope", "person_slope", "slopes_apart", "apart")
+
+
+def judge_correlation(scored: ScoredResponses, *, intervals: bool = True, seed: int = 0) -> JudgeCorrelation:
+    """Correlate a judge with people in every way. Raises TooFewRatings under three responses, ConstantScores."""
+    found = _estimates(scored, QUANTITIES, intervals=intervals, seed=seed)
+    slope = found["slope"]
+    over = _over(scored)
+    return JudgeCorrelation(
+        **over,
+        spearman=_known(found["spearman"]),
+        kendall=_known(found["kendall"]),
+        pearson=_known(found["pearson"]),
+        within_models=found["within_models"],
+        within_instructions=found["within_instructions"],
+        person=found["person"],
+        person_n=int((np.bincount(scored.response)[scored.response] > 1).sum()),
+        slopes=None if slope is None else Slopes(slope, found["person_slope"], found["slopes_apart"]),
+    )
+
+
+def people_correlation(scored: ScoredResponses, *, intervals: bool = True, seed: int = 0) -> PeopleCorrelation:
+    """The three correlations alone. Raises as judge_correlation."""
+    found = _estimates(scored, QUANTITIES[:3], intervals=intervals, seed=seed)
+    spearman, kendall, pearson = (_known(one) for one in found.values())
+    return PeopleCorrelation(spearman, kendall, pearson, **_over(scored))
+
+
+def spearman_with_people(scored: ScoredResponses, *, seed: int = 0) -> PeopleEstimate:
+    """Spearman's rho alone. Raises as judge_correlation."""
+    return _known(_estimates(scored, ("spearman",), intervals=True, seed=seed)["spearman"])
+
+
+@dataclass(frozen=True)
+class MethodPair:
+    """Spearman's rho with people of the methods at places `one` and `other`, the first minus the second.
+
+    `p` is Holm's, corrected for all pairs; None where the difference has no 95 % interval.
+    """
+
+    one: int
+    other: int
+    difference: PeopleEstimate
+    p: float | None
+
+
+@dataclass(frozen=True)
+class MethodsCompared:
+    """Methods on the `n` responses that all of them scored: rho of each, and every pair (no pairs of fewer than two)."""
+
+    n: int
+    rho: list[PeopleEstimate]
+    pairs: list[MethodPair]
+
+
+def compare_methods(scored: ScoredResponses, methods: FloatArray, *, seed: int = 0) -> MethodsCompared:
+    """Compare methods' scores (methods, m) of the same responses, in place of a judge's. Raises as judge_correlation."""
+    data = _checked(replace(scored, judge=methods[0]), vary=True)
+    table = [ranks(settle_ties(np.asarray(row, dtype=np.float64))) for row in methods]
+    places = list(combinations(range(len(methods)), 2))
+
+    def values(kept: BoolArray) -> list[float]:
+        line = data.response[kept]
+        counts = np.bincount(line, minlength=data.judge.size)
+        rated = counts > 0
+        y = ranks(np.round(sum_by(line, data.judge.size, data.value[kept])[rated] / counts[rated], DECIMALS))
+        rho = [product(ranks(row[rated]), y) for row in table]
+        return [*rho, *(rho[one] - rho[other] for one, other in places)]
+
+    names = [f"rho {place}" for place in range(len(methods))]
+    scales: list[Scale] = ["correlation" for _ in names]
+    plain: list[Scale] = ["plain" for _ in places]
+    found = _from_replicates(
+        data, values, [*scales, *plain], [False] * (len(scales) + len(plain)), intervals=True, seed=seed
+    )
+    rho = [_known(one) for one in found[: len(names)]]
+    differences = [_known(one) for one in found[len(names) :]]
+    corrected = holm([one.p for one in differences])
+    pairs = [MethodPair(*place, one, p) for place, one, p in zip(places, differences, corrected, strict=True)]
+    return MethodsCompared(data.judge.size, rho, pairs)
+
+
+def judge_slopes(scored: ScoredResponses, *, seed: int = 0) -> Slopes:
+    """The slopes alone. Raises as judge_correlation."""
+    found = _estimates(scored, ("slope", "person_slope", "slopes_apart"), intervals=True, seed=seed)
+    return Slopes(_known(found["slope"]), found["person_slope"], found["slopes_apart"])
+
+
+def judge_minus_people(scored: ScoredResponses, *, seed: int = 0) -> PeopleEstimate:
+    """The mean over responses of the judge's score minus people's, in points of their common scale. Raises TooFewRatings."""
+    return _known(_estimates(scored, ("apart",), intervals=True, seed=seed, vary=False)["apart"])
+
+
+def _over(scored: ScoredResponses) -> dict[str, int]:
+    return {
+        "n": len(scored.judge),
+        "clusters": len(np.unique(scored.instruction)),
+        "raters": len(np.unique(scored.rater)),
+    }
+
+
+def _known(found: PeopleEstimate | None) -> PeopleEstimate:
+    if found is None:
+        raise NoStatistic("The correlation is undefined on these scores: nothing in them varies as it needs.")
+    return found
+
+
+def _estimates(
+    scored: ScoredResponses, names: tuple[str, ...], *, intervals: bool, seed: int, vary: bool = True
+) -> dict[str, PeopleEstimate | None]:
+    data = _checked(scored, vary=vary)
+    scales: list[Scale] = ["plain" if name in PLAIN else "correlation" for name in names]
+    between = [name == "person" for name in names]
+    found = _from_replicates(data, partial(_values, data, names), scales, between, intervals=intervals, seed=seed)
+    return dict(zip(names, found, strict=True))
+
+
+def _from_replicates(
+    data: ScoredResponses,
+    values: Callable[[BoolArray], list[float]],
+    scales: Sequence[Scale],
+    between: Sequence[bool],
+    *,
+    intervals: bool,
+    seed: int,
+) -> list[PeopleEstimate | None]:
+    """The quantities of `values` (kept ratings (n,) -> a number for each scale), None where one is undefined."""
+    value = np.array(values(np.ones(data.value.size, dtype=np.bool_)))
+    without: list[FloatArray] = []
+    if intervals:
+        lines = data.instruction[data.response], data.rater
+        for codes in left_out_groups(*lines, most=MOST_REPLICATES, seed=seed):
+            left = [values(codes != code) for code in range(int(codes.max()) + 1)]
+            without.append(np.asarray(left, dtype=np.float64))
+    else:
+        without = [np.zeros((0, len(scales)))] * 3
+    sizes = len(np.unique(data.instruction)), len(np.unique(data.rater))
+    found: list[PeopleEstimate | None] = []
+    for at, (scale, of_raters) in enumerate(zip(scales, between, strict=True)):
+        if not np.isfinite(value[at]):
+            found.append(None)
+            continue
+        by_instruction, by_rater, by_cell = (part[:, at : at + 1] for part in without)
+        replicates = Replicates(value[at : at + 1], by_instruction, by_rater, by_cell, *sizes)
+        variance = variance_of_replicates(replicates, least_raters=LEAST_RATERS, between=of_raters)
+        found.append(people_estimate(variance, scale, left_out=without[0][:, at], positions=data.positions))
+    return found
+
+
+def _checked(scored: ScoredResponses, *, vary: bool) -> ScoredResponses:
+    judge = np.asarray(scored.judge, dtype=np.float64)
+    value = np.asarray(scored.value, dtype=np.float64)
+    least = LEAST_RESPONSES if vary else 1
+    if judge.size < least:
+        raise TooFewRatings(int(judge.size), least, "responses scored by both")
+    if not (np.isfinite(judge).all() and np.isfinite(value).all()):
+        raise NoStatistic("Scores must be finite numbers; leave out the ones that are missing.")
+    if np.unique(scored.response).size != judge.size:
+        raise ValueError("Every response needs the score of at least one person.")
+    judge = settle_ties(judge)
+    means = settle_ties(sum_by(scored.response, judge.size, value) / np.bincount(scored.response, minlength=judge.size))
+    for what, values in (("scores compared", judge), ("scores compared against", means)):
+        if vary and np.ptp(values) == 0:
+            raise ConstantScores(what, float(values[0]))
+    return ScoredResponses(
+        judge,
+        _codes(scored.instruction),
+        _codes(scored.model),
+        np.asarray(scored.response, dtype=np.int64),
+        _codes(scored.rater),
+        value,
+        scored.positions,
+    )
+
+
+def _codes(values: IntArray) -> IntArray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _values(data: ScoredResponses, names: tuple[str, ...], kept: BoolArray) -> list[float]:
+    """The quantities of the ratings that are `kept` (n,), nan where one is undefined."""
+    from scipy.stats import kendalltau
+
+    line, value, rater = data.response[kept], data.value[kept], data.rater[kept]
+    counts = np.bincount(line, minlength=data.judge.size)
+    sums = sum_by(line, data.judge.size, value)
+    rated = counts > 0
+    x, y = data.judge[rated], np.round(sums[rated] / counts[rated], DECIMALS)
+    several = counts[line] > 1
+    own = value[several]
+    others = np.round((sums[line] - value)[several] / (counts[line][several] - 1), DECIMALS)
+    who = rater[several]
+    memo: dict[str, float] = {}
+
+    def slope() -> float:
+        return memo.setdefault("slope", _slope(x, y))
+
+    def person_slope() -> float:
+        return memo.setdefault("person_slope", _slope(own, others, who))
+
+    ways: dict[str, Any] = {
+        "spearman": lambda: product(ranks(x), ranks(y)),
+        "kendall": lambda: float(kendalltau(x, y).statistic) if _vary(x, y) else np.nan,
+        "pearson": lambda: product(x, y),
+        "within_models": partial(_within, x, y, data.model[rated]),
+        "within_instructions": partial(_within, x, y, data.instruction[rated]),
+        "person": lambda: product(ranks(own), ranks(others)),
+        "slope": slope,
+        "person_slope": person_slope,
+        "apart": lambda: float((x - y).mean()) if x.size else np.nan,
+        "slopes_apart": lambda: slope() - person_slope(),
+    }
+    return [ways[name]() for name in names]
+
+
+def _vary(x: FloatArray, y: FloatArray) -> bool:
+    return x.size > 1 and float(np.ptp(x)) > 0 and float(np.ptp(y)) > 0
+
+
+def product(x: FloatArray, y: FloatArray) -> float:
+    """Pearson's r of x and y (n,), nan where one of them does not vary."""
+    if not _vary(x, y):
+        return float("nan")
+    a, b = x - x.mean(), y - y.mean()
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def ranks(values: FloatArray) -> FloatArray:
+    """Mid-ranks (n,): tied values share the mean of their ranks."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place.reshape(-1)], dtype=np.float64)
+
+
+def _centred(values: FloatArray, groups: IntArray) -> FloatArray:
+    size = np.maximum(np.bincount(groups), 1)
+    return np.asarray(values - (np.bincount(groups, weights=values) / size)[groups], dtype=np.float64)
+
+
+def _within(x: FloatArray, y: FloatArray, groups: IntArray) -> float:
+    """Pearson's r of what is left without each group's mean; nan where that is nothing, or with a single group."""
+    if not x.size or groups.min() == groups.max():
+        return float("nan")
+    a, b = _centred(x, groups), _centred(y, groups)
+    if min(float(a @ a), float(b @ b)) <= SMALL * max(float(x @ x), float(y @ y), 1.0):
+        return float("nan")
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+def _slope(x: FloatArray, y: FloatArray, groups: IntArray | None = None) -> float:
+    """The least-squares slope of y on x, within groups if there are any; nan where x does not vary."""
+    if x.size < LEAST_RESPONSES:
+        return float("nan")
+    a = x - x.mean() if groups is None else _centred(x, groups)
+    spread = float(a @ a)
+    return float("nan") if spread <= SMALL * x.size else float(a @ y) / spread

@@ -1,0 +1,91 @@
+"""Estimates that people's ratings enter, in the reader's language: for raters like these, and for exactly these raters."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext
+
+from calibration.figures.drawing import number
+from calibration.figures.spreads import Span
+from calibration.statistics.judges.estimates import LEAST_RATERS, PeopleEstimate
+from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.web.blocks import Column
+from calibration.web.messages.intervals import ends_words
+
+
+def people_words(found: PeopleEstimate, *, step: float = 0.01, items: bool = False) -> str:
+    """Write '0.57 (95 % interval for raters like these 0.40 to 0.70; for exactly these raters 0.50 to 0.64)'."""
+    said = {"value": number(found.value, step), "low": number(found.low, step), "high": number(found.high, step)}
+    if found.interval_kind == "crossed95" and found.population == "such":
+        assert found.these_low is not None and found.these_high is not None
+        these = {"these_low": number(found.these_low, step), "these_high": number(found.these_high, step)}
+        return gettext(
+            "%(value)s (95 %% interval for raters like these %(low)s to %(high)s; for exactly these raters "
+            "%(these_low)s to %(these_high)s)"
+        ) % {**said, **these}
+    if found.interval_kind == "crossed95" and found.why_not != "no_raters":
+        return gettext("%(value)s (95 %% interval for exactly these raters %(low)s to %(high)s)") % said
+    return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
+
+
+def people_columns(label: str, digits: int) -> list[Column]:
+    """Return the columns of a value and its intervals; `people_cells` gives their cells. Empty columns are not shown."""
+    return [
+        Column(label, digits),
+        Column(gettext("Raters like these: low"), digits, optional=True),
+        Column(gettext("Raters like these: high"), digits, optional=True),
+        Column(gettext("These raters: low"), digits, optional=True),
+        Column(gettext("These raters: high"), digits, optional=True),
+        Column(gettext("Lowest when one is left out"), digits, optional=True),
+        Column(gettext("Highest when one is left out"), digits, optional=True),
+    ]
+
+
+def people_cells(found: PeopleEstimate | None) -> list[float | None]:
+    if found is None:
+        return [None] * 7
+    such = (
+        (found.low, found.high) if found.population == "such" and found.interval_kind == "crossed95" else (None, None)
+    )
+    ranged = (found.low, found.high) if found.interval_kind == "leave_one_out_range" else (None, None)
+    return [found.value, *such, found.these_low, found.these_high, *ranged]
+
+
+def people_span(found: PeopleEstimate) -> Span:
+    return Span(found.value, found.low, found.high)
+
+
+def populations_meaning(found: Iterable[PeopleEstimate | None], *, items: bool = False) -> list[str]:
+    """Explain the intervals of these estimates, and why some are not about raters like these, each sentence once."""
+    known = [one for one in found if one is not None]
+    said = []
+    if any(one.interval_kind == "crossed95" and one.population == "such" for one in known):
+        said.append(
+            gettext(
+                "An interval for raters like these takes both the raters and the instructions as drawn from many; one "
+                "for exactly these raters takes only the instructions as drawn, and says nothing about other raters."
+            )
+        )
+    return [*said, *dict.fromkeys(words for one in known if (words := why_not_words(one, items=items)))]
+
+
+def why_not_words(found: PeopleEstimate, *, items: bool = False) -> str:
+    """Say why the estimate's interval is not about raters like these; '' where it is, or no rater enters it."""
+    if found.why_not == "few_instructions":
+        few_items = gettext("A 95 %% interval needs at least %(needed)s items, and there are %(n)s.")
+        few_instructions = gettext("A 95 %% interval needs at least %(needed)s instructions, and there are %(n)s.")
+        said = few_items if items else few_instructions
+        return said % {"needed": MIN_CLUSTERS, "n": number(found.clusters, 1)}
+    if found.why_not == "few_raters":
+        return gettext(
+            "Intervals are for exactly these raters; for raters like these, at least %(needed)s raters are needed, and "
+            "there are %(n)s."
+        ) % {"needed": LEAST_RATERS, "n": number(found.raters, 1)}
+    if found.why_not == "positions":
+        return gettext("Intervals are for exactly these raters, because the data identify positions, not persons.")
+    if found.why_not == "undefined_without_one":
+        return gettext(
+            "An interval for raters like these is not stated where a value cannot be computed without one of the raters."
+        )
+    if found.why_not == "extreme":
+        return gettext("A correlation of 1 or −1 has no interval: these responses cannot show how far it holds.")
+    return ""
