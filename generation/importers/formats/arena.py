@@ -92,7 +92,7 @@ def _turns(place: Place, value: object, name: str) -> tuple[str | None, str | No
     asked = next((at for at, (role, _content) in enumerate(said) if role == "user"), None)
     replied = [] if asked is None else said[asked + 1 :]
     if asked is None or not any(role == "assistant" for role, _content in replied):
-        raise place.bad(f"{name}: {messages.NO_REPLY()}", messages.WHOLE_CONVERSATION())
+        raise place.bad(messages.NO_REPLY(name=name), messages.WHOLE_CONVERSATION())
     prompt = "\n\n".join(content for _role, content in said[: asked + 1])
     if len(replied) == 1:
         return prompt, replied[0][1]
