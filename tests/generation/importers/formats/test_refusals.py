@@ -90,7 +90,7 @@ def test_an_older_layout_is_named(tmp_path):
                 "question_id": 1, "model_a": "a", "model_b": "b", "winner": "tie",
                 "conversation_a": [{"role": "user", "content": "x"}],
             },
-            "conversation_a: it has no reply of the assistant",
+            "conversation_a has no reply of the assistant",
         ),
         (
             "label-studio",
