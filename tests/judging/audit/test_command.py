@@ -92,7 +92,7 @@ CSV = b"item_id,human,gpt4\n"
     [
         ("t.csv", b"", "the file is empty"),
         ("t.csv", CSV, "no rows below its header"),
-        ("t.csv.gz", gzip.compress(CSV + b"1,2,3\n" * 99)[:30], "the gzip file ends early"),
+        ("t.csv.gz", gzip.compress(CSV + b"1,2,3\n" * 99, mtime=0)[:30], "the gzip file ends early"),
         ("t.csv", "item_id,human\n1,2".encode("utf-16"), "UTF-16"),
         ("t.parquet", b"PAR1 and then nothing", "not valid Parquet"),
         ("t.json", b'[{"a": 1}', "neither a comma nor a closing bracket"),
