@@ -14,7 +14,7 @@ from calibration.web.messages.reasons import missing_notes, reason_of
 
 
 def rivals_block(rows: Sequence[CategoryDepth], name: Callable[[str], str], of: str) -> Block:
-    """Say in a line which method predicts people best and whether that is certain; the table has every category."""
+    """Say in a line which method predicts people best and whether that is shown; the table has every category."""
     title = gettext("Which method predicts people best")
     known = [(row.key, row.rivals) for row in rows if not isinstance(row.rivals, Missing)]
     if not known:
@@ -27,7 +27,7 @@ def rivals_block(rows: Sequence[CategoryDepth], name: Callable[[str], str], of: 
             Column(gettext("Best")),
             Column(gettext("Gain over the next"), 3),
             Column(gettext("p, corrected"), 4, floor=0.0001),
-            Column(gettext("Certain")),
+            Column(gettext("Shown")),
         ],
         [
             [
@@ -66,7 +66,7 @@ def method_words(method: str) -> str:
 def _one(found: RivalMethods) -> str:
     certain = gettext(
         "People are predicted best by %(best)s (R² %(r2)s); the next, %(second)s, have a mean squared error higher by "
-        "%(gain)s. The difference is certain (corrected for all pairs of methods)."
+        "%(gain)s. The difference is shown (corrected for all pairs of methods)."
     )
     unknown = gettext(
         "Which method predicts people best is not shown: %(best)s have the least error (R² %(r2)s), and the mean squared "
@@ -86,5 +86,5 @@ def _several(known: Sequence[RivalMethods]) -> str:
     return gettext(
         "The least error is that of fitted weights in %(weights)d of %(all)d categories, of equal weights in %(equal)d, of "
         "ridge regression in %(ridge)d and of partial least squares in %(pls)d; the difference from every other method is "
-        "certain in %(certain)d."
+        "shown in %(certain)d."
     ) % (counts | {"all": len(known), "certain": sum(found.certain for found in known)})
