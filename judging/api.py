@@ -397,7 +397,9 @@ def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) ->
 def bridge(request: Request, public_id: str) -> ApiResponse:
     """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`."""
     new = _run_to_read(request, public_id)
-    old = _run_to_read(request, request.query_params.get("old", ""))
+    if not request.query_params.get("old"):
+        raise Unusable("Say with old which run is the old judge's.")
+    old = _run_to_read(request, request.query_params["old"])
     if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
         raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
     asked = request.query_params.get("margin", "")

@@ -68,7 +68,7 @@ READ = Wording("audit.read", "Rows: %(rows)s. Items: %(items)s. People: %(people
 UNREADABLE = Wording("audit.unreadable", "Values that could not be read and were left out: %(n)s.")
 BAD_ROWS = Wording("audit.bad_rows", "Rows that could not be read and were left out: %(n)s; the first: %(first)s")
 COLUMNS = Wording("audit.columns", "Columns")
-CHOSEN = Wording("audit.chosen", "%(role)s: %(columns)s (%(reason)s)")
+CHOSEN = Wording("audit.chosen", "%(role)s: read from %(columns)s (%(reason)s)")
 KINDS = {
     "numbers": Wording("audit.kind_numbers", "The values are read as numbers."),
     "labels": Wording("audit.kind_labels", "The values are read as labels without an order."),
@@ -78,8 +78,8 @@ KINDS = {
 }
 
 # The verdict at the top.
-CLEAN = Wording("audit.clean", "No finding: of %(tests)s tests, none is significant at 5 %% after Holm's correction.")
-FOUND = Wording("audit.found", "Findings: %(findings)s of %(tests)s tests, at 5 %% after Holm's correction.")
+CLEAN = Wording("audit.clean", "No finding: of %(tests)s tests, none has a p below 0.05 after Holm's correction.")
+FOUND = Wording("audit.found", "Findings: %(findings)s of %(tests)s tests have a p below 0.05 after Holm's correction.")
 NOTHING_TESTED = Wording("audit.nothing_tested", "Nothing could be tested; see what this file cannot say.")
 
 # Agreement.
@@ -95,9 +95,10 @@ AGREES_CORRELATION = Wording(
     "The scores of %(judge)s correlate at %(value)s with the mean of all people but one, and those of a person at "
     "%(ceiling)s, each over the same tasks (number: %(items)s). The difference is %(difference)s (%(interval)s).",
 )
-SUCH = Wording("audit.such", "95 %% for raters like these %(low)s to %(high)s, for exactly these raters %(these)s")
+SUCH = Wording("audit.such", "95 percent for raters like these %(low)s to %(high)s, for exactly these raters %(these)s")
 THESE = Wording(
-    "audit.these", "95 %% for exactly these raters %(low)s to %(high)s; for raters like these it is not stated %(why)s"
+    "audit.these",
+    "95 percent for exactly these raters %(low)s to %(high)s; for raters like these it is not stated %(why)s",
 )
 NO_INTERVAL = Wording("audit.no_interval", "no interval %(why)s")
 BETWEEN = Wording("audit.between", "%(low)s to %(high)s")
@@ -124,17 +125,20 @@ EFFECTS = {
 }
 EFFECT = Wording("audit.effect", "%(what)s: %(value)s (%(interval)s); p %(p)s, corrected %(corrected)s. %(verdict)s")
 A_FINDING = Wording("audit.a_finding", "This is a finding.")
-NOT_SHOWN = Wording("audit.not_shown", "This is not shown; a difference of %(least)s would be found with 80 %% power.")
+NOT_SHOWN = Wording(
+    "audit.not_shown", "This is not shown; a difference of %(least)s would be found with a power of 0.8."
+)
 BETTER = Wording("audit.better", "The judge agrees with people more than they do with one another, which is no fault.")
 
 # Repeats.
 REPEATS = Wording("audit.repeats", "The same question again")
 REPEATED = Wording(
-    "audit.repeated", "%(judge)s gives the same answer in %(share)s of %(n)s repeats (95 %%: %(low)s to %(high)s)."
+    "audit.repeated", "%(judge)s gives the same answer in %(share)s of %(n)s repeats (95 percent: %(low)s to %(high)s)."
 )
 REPEATED_SWAPPED = Wording(
     "audit.repeated_swapped",
-    "%(judge)s prefers the same response in %(share)s of %(n)s repeats with the sides swapped (95 %%: %(low)s to %(high)s).",
+    "%(judge)s prefers the same response in %(share)s of %(n)s repeats with the sides swapped (95 percent: %(low)s to "
+    "%(high)s).",
 )
 REPEATED_RANGE = Wording(
     "audit.repeated_few",
@@ -169,19 +173,19 @@ TOO_FEW = Wording(
 )
 MORE_ITEMS = Wording(
     "audit.more_items",
-    "%(what)s: about %(n)s items (%(low)s to %(high)s) would show a difference of %(target)s with 80 %% power; this file "
-    "has %(have)s.",
+    "%(what)s: about %(n)s items (%(low)s to %(high)s) would show a difference of %(target)s with 80 percent power; this "
+    "file has %(have)s.",
 )
 MORE_RATERS = Wording(
     "audit.more_raters",
-    "%(what)s: more items alone would not show a difference of %(target)s for raters like these with 80 %% power; more "
+    "%(what)s: more items alone would not show a difference of %(target)s for raters like these with 80 percent power; more "
     "people are needed.",
 )
 
 # The page and the command.
 WRITTEN = Wording("audit.written", "The page was written to %(path)s.")
 FIGURE_AGREEMENT = Wording("audit.figure_agreement", "Agreement with people: judges and people themselves")
-FIGURE_BIASES = Wording("audit.figure_biases", "What was tested: each difference with its 95 %% interval")
+FIGURE_BIASES = Wording("audit.figure_biases", "What was tested: each difference with its 95 percent interval")
 JUDGE_SERIES = Wording("audit.series_judge", "judge")
 PEOPLE_SERIES = Wording("audit.series_people", "people themselves")
 CAUTION = Wording(

@@ -361,10 +361,15 @@ def _compute(study: Study, settings: Settings) -> tuple[str, MethodsReport]:
     return data_hash(frame), part(lambda: _report(study, settings))
 
 
+def _place(method: MethodScores) -> tuple[str, str, bool, str]:
+    """Sort by kind and name; equal weights come before fits, whose names are drawn at random."""
+    return method.kind, method.method, method.detail != EQUAL, method.detail
+
+
 def _report(study: Study, settings: Settings) -> MethodsAgainstPeople:
     people, seed = people_of(study), int(settings["seed"])
     failed = {row.judge.name for row in failed_judges(study)}
-    methods = sorted(methods_of(study, people), key=lambda method: (method.kind, method.method, method.detail))
+    methods = sorted(methods_of(study, people), key=_place)
     rows = [correlation_of(one, people, seed=seed, failed=_judge_of(one) in failed) for one in methods]
     if not any(row.n for row in rows):
         raise NoJudge("No judge has rated responses of this study, and none of its responses has a text.")

@@ -35,6 +35,7 @@ def test_each_queue_has_a_process_and_none_needs_a_scheduler():
 def app(tmp_path):
     """An app with the routes of the settings and messages as files, whose tasks wait for events."""
     (tmp_path / "messages").mkdir()
+    own = current_app._get_current_object()
     app = Celery("queues", broker="files://", set_as_current=False)
     app.conf.update(
         task_queues=settings.CELERY_TASK_QUEUES,
@@ -60,6 +61,9 @@ def app(tmp_path):
     yield app
     setup_logging.disconnect(leave_logging_as_it_is)
     app.close()
+    # A worker makes its app the current one and the default, by which later tests would find the tasks of these.
+    own.set_current()
+    own.set_default()
 
 
 def task_of(app, name, act):

@@ -19,9 +19,9 @@ NO_FIT = Wording(
     "ratings, then fit the weights.",
 )
 NOT_ALL_TEXTS = Wording(
-    "hellobench.not_all_texts", "%(n)d of %(whole)d instructions have a text here; load data/main_data."
+    "hellobench.not_all_texts", "%(n)s of %(whole)s instructions have a text here; load data/main_data."
 )
-FITTED_TO = Wording("hellobench.fitted_to", "Fitted here to %(n)d responses.")
+FITTED_TO = Wording("hellobench.fitted_to", "Fitted here to %(n)s responses.")
 NOT_HERE = Wording("hellobench.not_here", "HelloBench is not here; upload its repository as a benchmark.")
 NO_VERDICTS_IN = Wording(
     "hellobench.no_verdicts_in",
@@ -45,7 +45,7 @@ NO_OVERALL_SCORES = Wording(
     "hellobench.no_overall_scores",
     "No overall scores from people are here; upload human annotations as a table of ratings.",
 )
-OVER_RESPONSES = Wording("hellobench.over_responses", "Recomputed over %(n)d responses.")
+OVER_RESPONSES = Wording("hellobench.over_responses", "Recomputed over %(n)s responses.")
 NO_SUMMARY = Wording(
     "hellobench.no_summary", "No summary has an overall score from people; load human ratings of summarization."
 )
@@ -63,13 +63,13 @@ NO_PAIRS = Wording(
 )
 FEW_IN_COMMON = Wording("hellobench.few_in_common", "These raters have too few answers in common.")
 OTHER_NUMBER = Wording(
-    "hellobench.other_number", "%(n)d people answered here, in the paper %(wanted)d; load the answers of as many."
+    "hellobench.other_number", "%(n)s people answered here, in the paper %(wanted)s; load the answers of as many."
 )
 NO_ANSWERS = Wording(
     "hellobench.no_answers", "Nobody has answered the criterion %(key)s here; upload the answers as a table of ratings."
 )
-OVER_FINDINGS = Wording("hellobench.over_findings", "Recomputed over %(n)d findings.")
-OVER_COMPARISONS = Wording("hellobench.over_comparisons", "Recomputed over %(n)d comparisons, a tie counting half.")
+OVER_FINDINGS = Wording("hellobench.over_findings", "Recomputed over %(n)s findings.")
+OVER_COMPARISONS = Wording("hellobench.over_comparisons", "Recomputed over %(n)s comparisons, a tie counting half.")
 NOT_ALL_VERDICTS = Wording(
     "hellobench.not_all_verdicts", "Some of these verdicts are missing; load results/judgements."
 )
@@ -97,7 +97,7 @@ TRAINED_SPLITTER = Wording(
     "reproduced; here the splitter is untrained.",
 )
 FEW_VERDICTS = Wording(
-    "hellobench.few_verdicts", "%(n)d of %(whole)d instructions of %(category)s have a usable verdict here."
+    "hellobench.few_verdicts", "%(n)s of %(whole)s instructions of %(category)s have a usable verdict here."
 )
 MISPRINTS = {
     ("Yi-1.5-34B", "AVG_S"): Wording(

@@ -17,14 +17,14 @@ NO_PREFERENCES = Wording(
 )
 RUN_METHOD_WITH = Wording("href.run_method_with", "run a judge by the method %(method)s with %(model)s")
 NO_VERDICT_IN_CATEGORY = Wording("href.no_verdict_in_category", "The judge has no usable verdict in this category.")
-ON_PAIRS = Wording("href.on_pairs", "Computed on %(n)d pairs.")
+ON_PAIRS = Wording("href.on_pairs", "Computed on %(n)s pairs.")
 TIED_LABELS = Wording(
     "href.tied_labels",
     "The paper draws one of tied labels at random; here they count by their expectation. Whether that is "
     "all is not known.",
 )
 RANK_NEEDS_ALL = Wording(
-    "href.rank_needs_all", "A rank needs all %(all)d models judged on shared instructions; %(n)d are."
+    "href.rank_needs_all", "A rank needs all %(all)s models judged on shared instructions; %(n)s are."
 )
 NO_VERDICT_AGAINST = Wording(
     "href.no_verdict_against", "This model has no verdict against the baseline here, or none in this category."
@@ -45,7 +45,7 @@ JUDGE_THREE = Wording(
     "template A; name the judges so that they say “prompt A” and so on.",
 )
 LOADED_HERE = Wording("href.loaded_here", "These are the instructions that are loaded here.")
-OVER_BOTH = Wording("href.over_both", "Over the %(n)d models that both tables print.")
+OVER_BOTH = Wording("href.over_both", "Over the %(n)s models that both tables print.")
 TOO_FEW_FOR_HALVES = Wording("href.too_few_for_halves", "A category has too few judged instructions for two halves.")
 RUN_METHOD = Wording("href.run_method", "run a judge by the method %(method)s")
 OTHER_CATEGORIES = Wording(
@@ -62,14 +62,14 @@ CHOSEN_ON_THE_SAME = Wording(
     " by a choice in which it had no part.",
 )
 BOTH_RANDOM = Wording("href.both_random", "Both the paper's choices and ours are random.")
-OVER_MODELS = Wording("href.over_models", "Over %(n)d models; the paper's are 33.")
+OVER_MODELS = Wording("href.over_models", "Over %(n)s models; the paper's are 33.")
 NOT_PUBLIC = Wording("href.not_public", "The evaluation set is not public.")
 UPLOAD_DEVELOPMENT = Wording("href.upload_development", "Upload the development set (allenai/href) as a benchmark.")
 UPLOAD_AGREEMENT = Wording(
     "href.upload_agreement", "Upload the human agreement set (allenai/href_preference) as a benchmark."
 )
 NO_SUCH_JUDGE = Wording("href.no_such_judge", "No judge of the human agreement set is the paper's %(rows)s; %(how)s.")
-PARTLY = Wording("href.partly", "Fewer than nine tenths of the paper's %(n)d instructions are judged here.")
+PARTLY = Wording("href.partly", "Fewer than nine tenths of the paper's %(n)s instructions are judged here.")
 OTHER_JUDGE = Wording("href.other_judge", "Judged by %(judge)s, not by the paper's composite.")
 JUDGE_WITH_TEMPLATE = Wording(
     "href.judge_with_template",

@@ -63,16 +63,16 @@ MIXED_UP = Wording(
 )
 OF_ONE_KIND = Wording(
     "llmeval.of_one_kind",
-    "Questions with this criterion that are answered here: %(n)d; questions of the paper, objective and subjective: "
-    "%(whole)d.",
+    "Questions with this criterion that are answered here: %(n)s; questions of the paper, objective and subjective: "
+    "%(whole)s.",
 )
-RANKS_NEED_ALL = Wording("llmeval.ranks_need_all", "Ranks need scores of all %(n)d models.")
+RANKS_NEED_ALL = Wording("llmeval.ranks_need_all", "Ranks need scores of all %(n)s models.")
 OFF_SCALE = Wording(
     "llmeval.off_scale",
     "Correctness has 1 to 3 stars, so that scores cannot be 3 apart; the text says 2, and ours are 2 or "
     "more apart on %(share).2f %%.",
 )
-PARTLY = Wording("llmeval.partly", "Ours rests on %(n)d of %(whole)d questions.")
+PARTLY = Wording("llmeval.partly", "Ours rests on %(n)s of %(whole)s questions.")
 
 
 def _printed(slug: str, number: str) -> Printed:

@@ -47,7 +47,7 @@ AUTHORS_COUNTS = Wording(
     " the difference is not known.",
 )
 FROM_OUTPUTS = Wording(
-    "longgenbench.from_outputs", "Computed from %(n)d of %(all)d outputs, which were loaded or generated here."
+    "longgenbench.from_outputs", "Computed from %(n)s of %(all)s outputs, which were loaded or generated here."
 )
 DASH = Wording("longgenbench.dash", "The paper has a dash here, and the workspace has no such outputs.")
 CURVE = Wording(

@@ -56,6 +56,7 @@ SCOPES = {
     "verdicts": "read",
     "board": "read",
     "rankings": "read",
+    "bridge": "read",
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
@@ -105,7 +106,13 @@ def lead(lab):
 
 def addresses(study, run, fit):
     """Yield (name or verb, path, method) of every address of the API."""
-    of = {"study": study.slug, "run": run.public_id, "verdicts": run.public_id, "fit": fit.public_id}
+    of = {
+        "study": study.slug,
+        "run": run.public_id,
+        "verdicts": run.public_id,
+        "bridge": run.public_id,
+        "fit": fit.public_id,
+    }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug

@@ -29,7 +29,11 @@ def test_weights_of_one_category():
     run_fit(study=study, draws=0)
     assert set(all_of("weights-1")) < set(names_of(study, "calibration:weights"))
     table = rows_of(study, "calibration:weights", "weights-1.csv")
-    assert table[0] == "Item,Weight,From,To,Published,Difference,Raw,Floor" and len(table) == 5
+    assert (
+        table[0]
+        == ("Item,Weight,Raters like these: from,to,Exactly these raters: from,to,Published,Difference,Raw,Floor")
+        and len(table) == 5
+    )
 
 
 def test_weights_of_two_categories_of_the_fit_asked_for():

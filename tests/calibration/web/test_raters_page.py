@@ -287,7 +287,7 @@ def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
     found = report_of(study, RATERS, rater_settings()).severity
     assert found.rater_variance**0.5 < 0.01
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "That raters differ in severity is not shown (p 1.0000)" in text_of(page)
+    assert "That raters differ in severity is not shown (p 1.000)" in text_of(page)
     assert re.search(r"About \d+ instructions would show one of 0.50 points", text_of(page))
     assert "0.000000" not in text_of(page) and "file=severity.svg" not in page
 

@@ -166,7 +166,7 @@ def test_fitting_from_the_page_stores_a_fit_and_shows_it(study, lead):
     assert fit.settings["pool"] is True
     assert fit.created_by is not None
     page = markup(response)
-    assert "On held-out instructions, the weights explain" in page
+    assert "There, they explain" in page
     assert "Is quality 0 there?" in page
     assert "Certificate" in page
     assert page.count("<svg") >= 1
@@ -469,7 +469,7 @@ def test_the_summary_is_a_fragment_with_both_answers(study, lead):
     full = markup(lead.get(address("summary"), **HTMX))
     assert "<html" not in full
     assert "agreement is an alpha of" in full
-    assert "the weights explain" in full
+    assert "There, they explain" in full
 
 
 def test_pages_speak_chinese_to_those_who_ask(study, lead):

@@ -19,6 +19,7 @@ from annotation.models import (
     QuestionnaireAnswer,
     QuestionReview,
     Score,
+    StoppingQuestion,
     TimeCorrection,
 )
 from annotation.questionnaires.asking import give, save_questions
@@ -44,6 +45,7 @@ RECORDS = {
     "annotation_questionnaireanswer",
     "annotation_questionreview",
     "annotation_score",
+    "annotation_stoppingquestion",
     "annotation_timecorrection",
     "generation_endpointgrant",
     "judging_driftbaseline",
@@ -83,6 +85,7 @@ def record():
     review(checklist, question.pk, sound=True, comment="", by=make_user("rater", workspace))
     asked = save_questions(study, "before", preset("person"), by=None)
     give(asked, make_rater(study), {"expertise": 3}, language="en")
+    StoppingQuestion.objects.create(study=study, question="agreement", threshold=0.8, error=0.05, overlap=2)
     connection.check_constraints()  # PostgreSQL truncates no table with checks outstanding
     return workspace
 

@@ -14,11 +14,14 @@ ROOT = Path(__file__).resolve().parents[3]
 APPS = ("accounts", "annotation", "calibration", "config", "core", "generation", "judging")
 OWN_COMMANDS = {name for name, app in get_commands().items() if str(app) in APPS}
 WITH_OTHER_MEANINGS = {
+    "audit",
     "backup",
+    "bridge",
     "completion",
     "curate",
     "export",
     "generate",
+    "import",
     "judge",
     "leaderboard",
     "restore",

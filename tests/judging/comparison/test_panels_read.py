@@ -68,7 +68,7 @@ def test_a_jury_is_held_against_people_like_a_judge(jury):
     found = compare(study, panel, Weighting(EQUAL))
     assert found.n == 8
     assert {point.judge for point in found.points} == {75.0}
-    assert [item.loo for item in found.items] == [1.0, 0.0, 1.0]
+    assert [item.judge.value for item in found.items] == [1.0, 0.0, 1.0]
     report = report_of(study, JUDGES, judges_settings(study))
     assert panel.name in {row.judge for row in report.judges}
 
