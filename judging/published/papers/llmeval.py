@@ -70,7 +70,7 @@ RANKS_NEED_ALL = Wording("llmeval.ranks_need_all", "Ranks need scores of all %(n
 OFF_SCALE = Wording(
     "llmeval.off_scale",
     "Correctness has 1 to 3 stars, so that scores cannot be 3 apart; the text says 2, and ours are 2 or "
-    "more apart on %(share).2f %%.",
+    "more apart on %(share)s percent.",
 )
 PARTLY = Wording("llmeval.partly", "Ours rests on %(n)s of %(whole)s questions.")
 
@@ -331,7 +331,7 @@ def _never_both() -> str:
 
 def _off_scale(gaps: Any) -> str:
     """Table 5 says a difference of 3 stars of correctness, whose stars run from 1 to 3."""
-    return OFF_SCALE(share=100 * float((gaps >= 2 - 1e-9).mean()))
+    return OFF_SCALE(share=f"{100 * float((gaps >= 2 - 1e-9).mean()):.2f}")
 
 
 def _title(slug: str, number: str) -> Mapping[str, str]:

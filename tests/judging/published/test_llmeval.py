@@ -135,7 +135,7 @@ def test_the_second_stages_tables_follow_by_hand(second):
     assert cells("llmeval2", "4", workspace)["Δ logicality ≥ 2", "%"].recomputed == 0
     found = cells("llmeval2", "5", workspace)["Δ correctness ≥ 3", "%"]
     assert (found.status, found.recomputed) == (Status.MISPRINT, 0)
-    assert "2 or more apart on 50.00 %" in found.reason
+    assert "2 or more apart on 50.00 percent" in found.reason
     found = cells("llmeval2", "9", workspace)
     assert found["360", "correctness, manual"].reason == (
         "Questions with this criterion that are answered here: 2; questions of the paper, objective and subjective: 480."
