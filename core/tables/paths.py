@@ -46,20 +46,3 @@ def beginnings(path: str) -> Iterator[str]:
 def may_lead(path: str, known: Collection[str]) -> bool:
     """Whether a path of several steps begins with one of the known keys."""
     return any(beginning in known for beginning in beginnings(path))
-
-
-def leaves(value: Mapping[str, Any], most: int) -> Iterator[str]:
-    """Yield the paths of all values that are neither objects nor lists of objects, at most `most` of them."""
-    waiting = [(str(key), item, 1) for key, item in reversed(list(value.items()))]
-    given = 0
-    while waiting and given < most:
-        path, item, depth = waiting.pop()
-        if isinstance(item, dict) and item and depth < DEEPEST:
-            waiting += [(f"{path}.{key}", inner, depth + 1) for key, inner in reversed(item.items())]
-        elif isinstance(item, list) and item and isinstance(item[0], dict) and depth < DEEPEST:
-            waiting += [
-                (f"{path}[{number}]", inner, depth + 1) for number, inner in reversed(list(enumerate(item[:2])))
-            ]
-        else:
-            given += 1
-            yield path
