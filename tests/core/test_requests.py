@@ -69,7 +69,8 @@ def test_without_a_broker_a_page_goes_on_within_about_a_second(broker, request, 
     broker(f"{scheme}://127.0.0.1:{request.getfixturevalue(port)}//")
     begun = time.monotonic()
     background.send_after_commit(TASK, 7)
-    assert time.monotonic() - begun < 1.5
+    # It gives up after a second; a machine under load adds to that, an attempt without a limit takes far longer.
+    assert time.monotonic() - begun < 4
     assert RequestedTask.objects.get().arguments == [7]
     # The next request does not wait again.
     begun = time.monotonic()
