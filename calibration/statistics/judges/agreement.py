@@ -14,7 +14,7 @@ import numpy as np
 from calibration.statistics.agreement.leave_one_out import left_out_modes
 from calibration.statistics.agreement.rating_tables import count_table
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs, estimates_of, holm, judge_alone
+from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs, estimates_of, holm
 from calibration.statistics.populations import Scale, TaskSums
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
@@ -137,12 +137,6 @@ def _pair(people: LabelledTasks, verdicts: IntArray, seed: int) -> tuple[int, Pe
         return 0, nothing
     (found,) = table.estimates(["plain"], lambda rate: [rate[:, 0] - rate[:, 1]], seed)
     return table.n, found
-
-
-def task_rate(values: FloatArray, instruction: IntArray) -> PeopleEstimate:
-    """The mean of values (m,) of tasks, 0 to 1, for exactly these raters: only instructions are taken as drawn."""
-    (found,) = judge_alone(np.column_stack([values, np.ones(values.size)]), instruction, _ratios, ["share"])
-    return found
 
 
 Combine: TypeAlias = Callable[[FloatArray], Sequence[FloatArray]]

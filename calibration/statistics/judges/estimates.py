@@ -16,12 +16,12 @@ from calibration.statistics.populations import (
     such_raters,
     these_raters,
 )
-from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray
+from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
 
 Population: TypeAlias = Literal["such", "these"]
 PeopleInterval: TypeAlias = Literal["crossed95", "leave_one_out_range", "none"]
 WhyNot: TypeAlias = Literal[
-    "", "few_instructions", "few_raters", "undefined_without_one", "named_raters", "positions", "extreme", "no_raters"
+    "", "few_instructions", "few_raters", "undefined_without_one", "named_raters", "positions", "extreme"
 ]
 
 LEAST_RATERS = 3
@@ -78,23 +78,6 @@ def estimates_of(
         people_estimate(_at(variance, place), scale, left_out=left_out[:, place], positions=positions)
         for place, scale in enumerate(scales)
     ]
-
-
-def judge_alone(
-    parts: FloatArray, instruction: IntArray, statistic: Statistic, scales: Sequence[Scale]
-) -> list[PeopleEstimate]:
-    """Quantities that no people's ratings enter, from what each entry adds (n, width): only instructions are drawn."""
-    codes = np.unique(instruction, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-    def whole(start: int, end: int) -> FloatArray:
-        return parts[start:end]
-
-    def without(start: int, end: int) -> FloatArray:
-        return np.zeros((end - start, parts.shape[1]))
-
-    entries = len(parts)
-    sums = TaskSums(codes, np.zeros(entries, dtype=np.int64), np.arange(entries + 1), parts.shape[1], whole, without)
-    return [replace(one, why_not="no_raters") for one in estimates_of(sums, statistic, scales)]
 
 
 def _at(variance: CrossedVariance, place: int) -> CrossedVariance:

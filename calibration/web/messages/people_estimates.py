@@ -22,7 +22,7 @@ def people_words(found: PeopleEstimate, *, step: float = 0.01, items: bool = Fal
             "%(value)s (95 %% interval for raters like these %(low)s to %(high)s; for exactly these raters "
             "%(these_low)s to %(these_high)s)"
         ) % {**said, **these}
-    if found.interval_kind == "crossed95" and found.why_not != "no_raters":
+    if found.interval_kind == "crossed95":
         return gettext("%(value)s (95 %% interval for exactly these raters %(low)s to %(high)s)") % said
     return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
 
