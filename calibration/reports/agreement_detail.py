@@ -23,10 +23,11 @@ from calibration.statistics.agreement.alternative_annotator import (
     CROWD,
     EXPERTS,
     SKILLED,
+    AgainstRaters,
     Kind,
     RaterContest,
     ReplacementTest,
-    alternative_annotator_test,
+    against_raters,
 )
 from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa, gwet_ac1
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out
@@ -112,7 +113,7 @@ def detail_settings(criterion: str = "") -> Settings:
 def _compute(study: Study, settings: Settings) -> tuple[str, AgreementDetail]:
     frame = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     hashed = data_hash(frame)
-    draws, seed = int(settings["draws"]), int(settings["seed"])
+    seed = int(settings["seed"])
     try:
         key = main_criterion(frame, str(settings["criterion"]))
         people = frame.of_criterion(key)
@@ -125,7 +126,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, AgreementDetail]:
         for by, group, selected in _groups(frame)
         for criterion in ordered_keys(selected.select(selected.applicable))
     ]
-    return hashed, AgreementByGroup(study.slug, key, rows, part(lambda: _judges(study, people, key, draws, seed)))
+    return hashed, AgreementByGroup(study.slug, key, rows, part(lambda: _judges(study, people, key, slots, seed)))
 
 
 AGREEMENT_DETAIL: ReportKind[AgreementDetail] = register(
@@ -179,7 +180,7 @@ def _agreement(by: str, group: str, criterion: str, frame: ScoreFrame, rows: Row
     )
 
 
-def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -> list[JudgeTests]:
+def _judges(study: Study, people: ScoreFrame, key: str, slots: bool, seed: int) -> list[JudgeTests]:
     """Run the alternative annotator test of each judge, for the three kinds of people it could replace."""
     raters = np.unique(people.rater).tolist()
     verdicts = judges_verdicts(study, key)
@@ -189,19 +190,28 @@ def _judges(study: Study, people: ScoreFrame, key: str, draws: int, seed: int) -
         raise OnlySlots("The raters are positions in a data set.")
     categorical = ROLES[int(people.role[0])] in ("preference", "check") or len(np.unique(people.value)) < ORDERED_FROM
     kind: Kind = "categorical" if categorical else "numeric"
-    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": people.instruction}
     judges = []
     for pk, name in verdicts.names.items():
         mask = verdicts.judge == pk
         labels: Labels = dict(zip(verdicts.task[mask].tolist(), verdicts.value[mask].tolist(), strict=True))
-        tests = {who: part(partial(_test, people, labels, kind, epsilon, drawn)) for who, epsilon in EPSILONS.items()}
+        beside = part(partial(_beside, people, labels, kind, slots, seed))
+        tests: dict[str, JudgeTest | Missing] = {
+            who: beside if isinstance(beside, Missing) else _test(people, beside, epsilon)
+            for who, epsilon in EPSILONS.items()
+        }
         judges.append(JudgeTests(name, kind, len(labels), tests))
     return sorted(judges, key=lambda judge: (-judge.n_verdicts, judge.judge))
 
 
-def _test(people: ScoreFrame, labels: Labels, kind: Kind, epsilon: float, drawn: Drawn) -> JudgeTest:
+def _beside(people: ScoreFrame, labels: Labels, kind: Kind, slots: bool, seed: int) -> AgainstRaters:
     values = people.label_values if kind == "categorical" else people.value
-    test = alternative_annotator_test(people.task, values, people.rater, labels, kind=kind, epsilon=epsilon, **drawn)
+    return against_raters(
+        people.task, values, people.rater, labels, kind=kind, clusters=people.instruction, positions=slots, seed=seed
+    )
+
+
+def _test(people: ScoreFrame, beside: AgainstRaters, epsilon: float) -> JudgeTest:
+    test = beside.test(epsilon)
     names = people.rater_names
     contests = [NamedContest(**vars(contest), rater=names[int(str(pk))]) for pk, contest in test.raters.items()]
     contests.sort(key=lambda contest: contest.rater)

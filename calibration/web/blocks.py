@@ -46,9 +46,9 @@ class Column:
         return cls(low, digits, end="low"), cls(high, digits, end="high")
 
     @classmethod
-    def p(cls) -> "Column":
+    def p(cls, label: str = "p") -> "Column":
         """Return the column of a p value, which is shown as "< 0.001" where it is smaller."""
-        return cls("p", 3, floor=0.001)
+        return cls(label, 3, floor=0.001)
 
     def shown(self, value: Any) -> str:
         """Return the cell's text on the page; a missing value is a dash, text in a column of numbers stays text."""

@@ -23,7 +23,6 @@ from inference import agreement, judges, planning, rankings, raters, stopping, w
 from inference.design import AT_LEAST, EXACT, MOST_FALSE_CLAIMS, Design, NullDesign, held, seed_of, stated
 
 from calibration.statistics.agreement.alpha import krippendorff_alpha
-from calibration.statistics.agreement.alternative_annotator import alternative_annotator_test
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
 from calibration.statistics.agreement.proportions import clustered_proportions, plain_proportion
 from calibration.statistics.judges.bias import length_bias, position_bias, self_preference, swap_agreement
@@ -464,46 +463,6 @@ def graded_design(instructions: int, end: str):
     return draw
 
 
-# May a judge replace a rater: the chance that it does at least as well, four raters on every response.
-
-
-def advantage(people, judge, clusters, resamples, seed):
-    tasks, raters = np.repeat(np.arange(len(people)), 4), np.tile(np.arange(4), len(people))
-    verdicts = dict(enumerate(judge.astype(float).tolist()))
-    return alternative_annotator_test(
-        tasks,
-        people.ravel().astype(float),
-        raters,
-        verdicts,
-        kind="categorical",
-        epsilon=0.15,
-        clusters=np.repeat(clusters, 4),
-        draws=resamples,
-        seed=seed,
-    )
-
-
-def rated_by_four(rng, instructions):
-    level = np.repeat(rng.normal(scale=0.9, size=instructions), TASKS_EACH)
-    noise = np.repeat(rng.choice([0.3, 1.3], size=instructions), TASKS_EACH)
-    quality = level + rng.normal(scale=0.4, size=level.size)
-    seen = quality[:, None] + noise[:, None] * rng.normal(size=(level.size, 5))
-    labels = np.digitize(seen, [-1.2, -0.4, 0.4, 1.2])
-    return labels[:, :4], labels[:, 4], np.repeat(np.arange(instructions), TASKS_EACH)
-
-
-def advantage_design(instructions: int):
-    truth = advantage(*rated_by_four(np.random.default_rng(SEED), 40_000), 0, 0).advantage
-
-    def draw(rng, resamples, clustered):
-        people, judge, of_task = rated_by_four(rng, instructions)
-        clusters = of_task if clustered else np.arange(len(people))
-        found = advantage(people, judge, clusters, resamples, seed_of(rng))
-        return {"judge at least as good as a rater": held(found.low, found.high, truth)}
-
-    return draw
-
-
 TOPICS = (agreement, raters, weights, rankings, judges, stopping, planning)
 
 
@@ -590,13 +549,6 @@ def designs() -> list[Design]:
         if k > 20:
             promises[f"people's share at a verdict{end}"] = EXACT
         lines.append(Design(f"{k} instructions x 3 responses x 3 people", promises, graded_design(k, end)))
-    lines.append(
-        Design(
-            "60 instructions x 3 responses x 4 raters",
-            {"judge at least as good as a rater": EXACT},
-            advantage_design(60),
-        )
-    )
     lines += [
         Design(
             f"{n} repeats, 60 to 95 % agree",

@@ -7,13 +7,19 @@ Z_TWO_SIDED, Z_POWER = 1.959963984540054, 0.8416212335729143
 MOST = 1_000_000
 
 
-def needed_for(difference: float, variance: float, units: int, *, fixed: float = 0.0) -> int | None:
+def needed_for(
+    difference: float, variance: float, units: int, *, fixed: float = 0.0, two_sided: float = 0.05
+) -> int | None:
     """The number of units at which `difference` differs from 0 at 5 % with 80 % power, None where no number does.
 
     `variance` is that of the estimate from `units` units and falls with their number; `fixed` is a part that does not, as
-    the raters' when instructions are added. Solves (1.96 + 0.84)^2 (variance units / n + fixed) = difference^2 for n.
+    the raters' when instructions are added. Solves (1.96 + 0.84)^2 (variance units / n + fixed) = difference^2 for n, with
+    another quantile in place of 1.96 where the two-sided level is not .05.
     """
-    room = (difference / (Z_TWO_SIDED + Z_POWER)) ** 2 - fixed
+    from scipy.special import ndtri
+
+    reach = Z_TWO_SIDED if two_sided == 0.05 else float(ndtri(1 - two_sided / 2))
+    room = (difference / (reach + Z_POWER)) ** 2 - fixed
     if room <= 0 or variance < 0:
         return None
     n = variance * units / room

@@ -23,8 +23,9 @@ from calibration.web.blocks import Block, Column, ResultPage, Table, interval_ce
 from calibration.web.failed_judges import judge_label, marked
 from calibration.web.messages.intervals import ends_meaning, ends_words
 from calibration.web.messages.names import criterion_name
+from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
 from calibration.web.messages.reasons import reason_of
-from calibration.web.messages.statistics import cluster_words, criterion_words
+from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
 from generation.models import Category
@@ -41,14 +42,17 @@ def detail_page(study: Study, report: AgreementDetail) -> ResultPage:
         title=detail_title(),
         opening=_opening(report),
         about=gettext("Judges are tested on “%(criterion)s”.") % {"criterion": criterion_name(study, report.criterion)},
-        blocks=[*_judge_blocks(report.judges), *_groups(study, report.rows)],
+        blocks=[*_judge_blocks(report.judges, items=by_items(study)), *_groups(study, report.rows)],
         method=[
             gettext(
                 "Alt-test: each rater in turn is left out, and the judge and that rater are compared item by item on "
                 "how well each agrees with the other raters. For each rater, the hypothesis that the judge is worse by "
                 "epsilon or more is tested over whole instructions, with a correction for testing several raters. The "
-                "judge can replace people if it wins against at least half of them. Epsilon is the loss that a judge's "
-                "lower price makes up for: 0.2 against experts, 0.15 against skilled raters, 0.1 against a crowd."
+                "judge can replace people if it wins against at least half of them. It is shown that it cannot if the "
+                "opposite hypothesis, that it is worse by epsilon or less, falls for more than half of them; otherwise "
+                "nothing is shown, and the number of items of each rater is stated that would show it with 80 % power if "
+                "the judge is as good as it was here. Epsilon is the loss that a judge's lower price makes up for: 0.2 "
+                "against experts, 0.15 against skilled raters, 0.1 against a crowd."
             ),
             gettext(
                 "Intervals for raters like these take instructions and raters as drawn again, those for exactly these "
@@ -109,27 +113,51 @@ def _judge_sentence(name: str, test: JudgeTest) -> str:
     words = {
         "judge": name,
         "won": sum(contest.won for contest in test.raters),
+        "lost": sum(contest.lost for contest in test.raters),
         "all": len(test.raters),
-        "chance": ends_words(test.advantage, test.low, test.high, test.interval_kind),
+        "chance": people_words(test.advantage),
+        "needed": number(test.needed or 0, 1),
     }
-    if test.passed:
+    if test.shown == "replaces":
         return (
             gettext(
-                "%(judge)s can replace a skilled rater: it wins against %(won)d of %(all)d raters and does at least "
+                "%(judge)s can replace a skilled rater: it wins against %(won)d of these %(all)d raters and does at least "
                 "as well as a randomly chosen rater on %(chance)s of the items."
+            )
+            % words
+        )
+    if test.shown == "does_not":
+        return (
+            gettext(
+                "%(judge)s cannot replace a skilled rater: it is shown to be worse than %(lost)d of these %(all)d raters "
+                "and does at least as well as a randomly chosen rater on %(chance)s of the items."
+            )
+            % words
+        )
+    if test.needed is None:
+        return (
+            gettext(
+                "Whether %(judge)s can replace a skilled rater is not shown: it wins against %(won)d of these %(all)d "
+                "raters and does at least as well as a randomly chosen rater on %(chance)s of the items. If it is as good "
+                "as it was here, more items will not show that it can."
             )
             % words
         )
     return (
         gettext(
-            "%(judge)s cannot replace a skilled rater: it wins against %(won)d of %(all)d raters and does at least as "
-            "well as a randomly chosen rater on %(chance)s of the items."
+            "Whether %(judge)s can replace a skilled rater is not shown: there are too few items; about %(needed)s items "
+            "of each rater would do. It wins against %(won)d of these %(all)d raters and does at least as well as a "
+            "randomly chosen rater on %(chance)s of the items."
         )
         % words
     )
 
 
-def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
+def _shown_words(test: JudgeTest) -> str:
+    return {"replaces": gettext("yes"), "does_not": gettext("no"), "not_shown": gettext("not shown")}[test.shown]
+
+
+def _judge_blocks(judges: Sequence[JudgeTests] | Missing, *, items: bool) -> list[Block]:
     title = gettext("Can a judge replace people?")
     if isinstance(judges, Missing):
         return [Block("replacing", title, reason=reason_of(judges))]
@@ -147,15 +175,17 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
                     who[kind],
                     test.epsilon,
                     test.winning_rate,
-                    gettext("yes") if test.passed else gettext("no"),
-                    *interval_cells(test.advantage, test),
+                    _shown_words(test),
+                    *people_cells(test.advantage),
                     len(test.raters),
                     test.left_out,
+                    test.needed,
                 ]
             )
     if not rows:
         return [Block("replacing", title, reason=" ".join(dict.fromkeys(notes)))]
-    bars = [Bar(judge_label(name), *interval_cells(test.advantage, test)) for name, test in _skilled(judges)]
+    known = [(name, test.advantage) for name, test in _skilled(judges)]
+    bars = [Bar(judge_label(name), *interval_cells(found.value, found)) for name, found in known]
     figure = (
         interval_bars(
             bars,
@@ -174,12 +204,14 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
             Column("ε", 2),
             Column(gettext("Winning rate"), 2),
             Column(gettext("Can replace")),
-            *Column.interval(gettext("At least as good as a rater"), 3),
+            *people_columns(gettext("At least as good as a rater"), 3),
             Column(gettext("Raters"), 0),
             Column(gettext("Raters left out"), 0),
+            Column(gettext("Items of each rater that would show it"), 0, optional=True),
         ],
         rows,
     )
+    stands = populations_meaning((found for _name, found in known), items=items)
     return [
         Block(
             "replacing",
@@ -187,7 +219,7 @@ def _judge_blocks(judges: Sequence[JudgeTests] | Missing) -> list[Block]:
             figure=figure,
             table=marked(table, [str(row[0]) for row in rows]),
             notes=list(dict.fromkeys(notes)),
-            caption=gettext("Raters with fewer than 30 shared items are left out of the test."),
+            caption=" ".join([gettext("Raters with fewer than 30 shared items are left out of the test."), *stands]),
         ),
         *_contests(judges),
     ]
@@ -208,7 +240,9 @@ def _contests(judges: Sequence[JudgeTests]) -> list[Block]:
             contest.judge_advantage,
             contest.rater_advantage,
             contest.p,
+            contest.p_worse,
             gettext("yes") if contest.won else gettext("no"),
+            gettext("yes") if contest.lost else gettext("no"),
         ]
         for name, test in _skilled(judges)
         for contest in test.raters
@@ -222,8 +256,10 @@ def _contests(judges: Sequence[JudgeTests]) -> list[Block]:
             Column(gettext("Items"), 0),
             Column(gettext("Judge at least as good"), 3),
             Column(gettext("Rater at least as good"), 3),
-            Column.p(),
+            Column.p(gettext("p for “not worse by ε”")),
+            Column.p(gettext("p for “worse by ε”")),
             Column(gettext("Judge wins")),
+            Column(gettext("Judge loses")),
         ],
         rows,
     )

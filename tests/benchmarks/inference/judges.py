@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, seed_of
 
+from calibration.statistics.agreement.alternative_annotator import AgainstRaters, against_raters
 from calibration.statistics.judges.agreement import LabelledTasks, compare_judges
 from calibration.statistics.judges.correlations import ScoredResponses, judge_correlation
 from calibration.statistics.judges.estimates import PeopleEstimate
@@ -132,8 +133,79 @@ def equal_judges_design(raters: int) -> NullDesign:
     return NullDesign(f"4 judges, 120 tasks of 60 instructions x 3 of {raters} raters", (name,), draw)
 
 
+# May a judge replace a rater: labels of five levels, raters who see them more or less clearly and severely.
+
+RESPONSES_EACH = 3
+
+
+def labelled(rng, instructions, pool, *, judge_noise=0.7) -> AgainstRaters:
+    """A judge and 3 of `pool` raters on 3 responses to each instruction."""
+    m, each = instructions * RESPONSES_EACH, min(3, pool)
+    clear = np.repeat(rng.choice([0.4, 1.2], size=instructions), RESPONSES_EACH)
+    quality = np.repeat(rng.normal(scale=0.9, size=instructions), RESPONSES_EACH) + rng.normal(scale=0.4, size=m)
+    severity, skill = 0.5 * rng.normal(size=pool), np.exp(0.25 * rng.normal(size=pool))
+    rater = rng.random((m, pool)).argsort(axis=1)[:, :each].ravel()
+    item = np.repeat(np.arange(m), each)
+    seen = quality[item] + severity[rater] + (clear[item] * skill[rater]) * rng.normal(size=item.size)
+    cut = [-1.2, -0.4, 0.4, 1.2]
+    judge = np.digitize(quality + judge_noise * clear * rng.normal(size=m), cut).astype(float)
+    verdicts = dict(enumerate(judge.tolist()))
+    least = min(30, max(1, m * each // (3 * pool)))
+    return against_raters(
+        item,
+        np.digitize(seen, cut).astype(float),
+        rater,
+        verdicts,
+        kind="categorical",
+        clusters=item // RESPONSES_EACH,
+        min_items=least,
+        seed=seed_of(rng),
+    )
+
+
+@cache
+def endless_advantage(pool: int) -> float:
+    pools = range(max(12, 240 // pool))
+    return float(np.mean([labelled(np.random.default_rng([SEED, n]), 400, pool).advantage.value for n in pools]))
+
+
+def advantage_design(instructions: int, raters: int) -> Design:
+    name = f"judge as good as one of raters like {raters}"
+
+    def draw(rng, _resamples, _clustered):
+        return {name: of_people(labelled(rng, instructions, raters).advantage, endless_advantage(raters))}
+
+    text = f"{instructions} instructions x {RESPONSES_EACH} responses x 3 of {raters} raters"
+    return Design(text, {name: AT_LEAST if raters < 5 else FIVE_RATERS}, draw, rows_fail=False)
+
+
+def unequal_judge_design() -> NullDesign:
+    """A rater's equal must not be shown worse, and a judge worse by epsilon must not be shown to replace one."""
+    names = ("a rater's equal cannot replace one", "a judge worse by epsilon can replace a rater")
+
+    def draw(rng):
+        equal = _coin_study(rng, 0.0).test(0.15).shown == "does_not"
+        return {names[0]: equal, names[1]: _coin_study(rng, 0.183).test(0.15).shown == "replaces"}
+
+    return NullDesign("100 items x 4 raters", names, draw)
+
+
+def _coin_study(rng, worse: float) -> AgainstRaters:
+    """Two labels that each of 4 raters gets right in 4 of 5, the judge so much more seldom."""
+    n, truth = 100, rng.integers(2, size=100)
+    labels = np.where(rng.uniform(size=(n, 4)) < 0.2, 1 - truth[:, None], truth[:, None])
+    judge = np.where(rng.uniform(size=n) < 0.2 + worse, 1 - truth, truth)
+    item, rater = (axis.ravel() for axis in np.indices((n, 4)))
+    return against_raters(
+        item, labels.ravel(), rater, dict(enumerate(judge.tolist())), kind="categorical", seed=seed_of(rng)
+    )
+
+
 def designs() -> list[Design]:
-    return [ways_design(40, raters) for raters in (3, 5, 8, 60)]
+    return [
+        *(ways_design(40, raters) for raters in (3, 5, 8, 60)),
+        *(advantage_design(60, raters) for raters in (3, 5, 8, 60)),
+    ]
 
 
 def null_designs() -> list[NullDesign]:
@@ -141,4 +213,5 @@ def null_designs() -> list[NullDesign]:
         *(blind_design(raters) for raters in (3, 8, 60)),
         *(honest_design(raters) for raters in (3, 8, 60)),
         *(equal_judges_design(raters) for raters in (3, 8, 60)),
+        unequal_judge_design(),
     ]

@@ -56,7 +56,7 @@ def test_a_judge_that_says_both_bad_is_not_one_that_says_tie():
             if place % 2 == 0:
                 say(verdict, "both_bad" if name == "stern" else "tie")
     found = report_of(study, AGREEMENT_DETAIL, detail_settings()).judges
-    won = {judge.judge: judge.tests["skilled"].advantage for judge in found}
+    won = {judge.judge: judge.tests["skilled"].advantage.value for judge in found}
     assert won == {"kind": 0.5, "stern": 1.0}
 
 

@@ -56,8 +56,10 @@ def judged(value_of, raters=4, instructions=36):
 def test_a_judge_who_says_what_people_say_may_replace_one():
     study = judged(lambda quality: quality)
     test = report(study).judges[0].tests["skilled"]
-    assert test.passed and len(test.raters) == 4 and test.advantage > 0.5
-    assert "gpt-4o can replace a skilled rater" in answer_of(page_of(study))
+    assert test.passed and len(test.raters) == 4 and test.advantage.value > 0.5
+    said = answer_of(page_of(study))
+    assert "gpt-4o can replace a skilled rater: it wins against 4 of these 4 raters" in said
+    assert "95 % interval for raters like these" in said and "for exactly these raters" in said
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"replacing.svg", "replacing.csv", "contests.csv", "agreement-all.png"} <= set(names)
 
@@ -66,7 +68,23 @@ def test_a_judge_who_says_the_same_of_everything_may_not():
     study = judged(lambda quality: 10)
     test = report(study).judges[0].tests["crowd"]
     assert not test.passed and test.winning_rate == 0
-    assert "cannot replace a skilled rater: it wins against 0 of 4 raters" in answer_of(page_of(study))
+    said = answer_of(page_of(study))
+    assert "cannot replace a skilled rater: it is shown to be worse than 4 of these 4 raters" in said
+
+
+@pytest.mark.parametrize(
+    ("up_to", "said"),
+    [
+        (3, "too few items; about 156 items of each rater would do. It wins against 0 of these 4 raters"),
+        (4, "more items will not show that it can"),
+    ],
+)
+def test_a_judge_of_few_items_is_not_refused_but_not_shown(up_to, said):
+    """The judge is three points too high on 2 or 3 of 7 qualities: on 36 items neither answer is shown."""
+    study = judged(lambda quality: quality + 3 * (quality <= up_to))
+    opening = answer_of(page_of(study))
+    assert "Whether gpt-4o can replace a skilled rater is not shown" in opening
+    assert said in opening and "cannot" not in opening
 
 
 def test_every_criterion_category_and_cohort_has_its_row():
