@@ -179,3 +179,26 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verb} {self.object_type} {self.object_id}"
+
+
+class AnsweredRequest(models.Model):
+    """The answer to a request with an Idempotency-Key, kept for a day (accounts/api/repeated.py).
+
+    `token` is the key of the token that sent it, 0 for a browser; `digest` is of the request, and `body` is JSON.
+    """
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    token = models.BigIntegerField(default=0)
+    key = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.TextField(blank=True)
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "token", "key"], name="one_answer_per_caller_and_idempotency_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.status}"

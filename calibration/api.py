@@ -13,7 +13,7 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import asking, paged
 from accounts.permissions import workspaces_read_by
-from annotation.api import study_to_read
+from annotation.api.studies import study_to_read
 from calibration.data.verdicts import failed_judges
 from calibration.fits.export import fit_to_json
 from calibration.models import Fit

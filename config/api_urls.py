@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation import api as annotation
+from annotation.api import rows, studies as annotation
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -46,6 +46,7 @@ urlpatterns = [
     path("uploads/<str:public_id>/load/", annotation_uploads.load_file, name="load_file"),
     path("uploads/<str:public_id>/discard/", annotation_uploads.discard_file, name="discard_file"),
     path("imports/<int:pk>/undo/", annotation_uploads.undo_loading, name="undo_loading"),
+    *(path(f"w/<str:workspace>/{kind}/", view, name=f"add_{kind}") for kind, view in rows.ADDERS.items()),
     path("account/data/", annotation.own_data, name="own_data"),
     # calibration
     path("w/<str:workspace>/studies/<str:slug>/reports/", calibration.reports, name="reports"),

@@ -277,7 +277,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.api.access.ReadsResults"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["accounts.api.bodies.JsonBody"],
     "DEFAULT_SCHEMA_CLASS": "accounts.api.schema.ScopedSchema",
 }
 # Days after which an API token expires unless its owner chooses otherwise, and the most that they may choose.
@@ -336,6 +336,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["core.web.refused_requests.NoFiles"]
 # Bytes that a lead may upload at once, as an archive of a benchmark's files; 0 turns uploads off.
 UPLOAD_MOST = 1024 * 1024 * environment.integer("PLUMBLINE_UPLOAD_MB", default=500)
+# Bytes that a program may send as rows in one request of the API.
+API_ROWS_MOST = 1024 * 1024 * environment.integer("PLUMBLINE_API_ROWS_MB", default=32, minimum=1)
 TABLE_EXPANSION = environment.integer("PLUMBLINE_TABLE_EXPANSION", default=200, minimum=1)
 CSRF_FAILURE_VIEW = "core.web.unsent_forms.form_refused"
 SECURE_CONTENT_TYPE_NOSNIFF = True

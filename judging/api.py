@@ -21,7 +21,7 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
-from annotation.api import study_to_read
+from annotation.api.studies import study_to_read
 from annotation.models import Study
 from annotation.privacy.reads import note_reading
 from calibration.reports.cache import SHOWN

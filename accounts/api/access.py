@@ -72,14 +72,18 @@ class ReadsResults(BasePermission):
         if not isinstance(request.user, User) or not leads_somewhere(request.user):
             return False
         if isinstance(request.auth, ApiToken):
-            needed = self.by_verb.get(view.kwargs.get("verb", ""), self.scope)
+            verb = view.kwargs.get("verb") or str(request.method).lower()
+            needed = self.by_verb.get(verb, self.scope)
             if needed is None or needed not in request.auth.scopes:
                 raise ScopeMissing(needed or "none")
         return True
 
 
 def needing(scope: Scope, **by_verb: Scope) -> type[ReadsResults]:
-    """Return the permission for addresses that need `scope`, or that of `by_verb` where the address has this verb."""
+    """Return the permission for addresses that need `scope`, or that of `by_verb` where the address has this verb.
+
+    A verb is the last part of the address where it has one, else the method in small letters, such as post.
+    """
     return type("ReadsInScope", (ReadsResults,), {"scope": scope, "by_verb": by_verb})
 
 

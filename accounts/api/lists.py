@@ -1,13 +1,16 @@
-"""Shared by all addresses of the API: pagination and the requesting user."""
+"""Shared by all addresses of the API: pagination, the requesting user, and what was sent."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
+from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.models import User
+from accounts.models import User, Workspace
+from accounts.permissions import workspaces_led_by, workspaces_read_by
 
 
 class Unusable(exceptions.APIException):
@@ -36,3 +39,34 @@ def paged(request: Request, rows: Any, serializer: type[serializers.Serializer[A
 def asking(request: Request) -> User:
     """Return the signed-in person or the owner of the token; permissions ensure that there is one."""
     return cast(User, request.user)
+
+
+def workspace_to_change(request: Request, slug: str) -> Workspace:
+    """Return the workspace, for an owner or lead of it; 404 where it cannot be read, 403 where it cannot be changed."""
+    user = asking(request)
+    found = workspaces_read_by(user).filter(slug=slug).first()
+    if found is None:
+        raise exceptions.NotFound(
+            _("There is no workspace %(slug)s whose results you may read.") % {"slug": repr(slug)}
+        )
+    if not workspaces_led_by(user).filter(pk=found.pk).exists():
+        raise exceptions.PermissionDenied(_("Only owners and leads of this workspace can do this."))
+    return found
+
+
+def checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
+    """Return what was sent. Raises Unusable with the first problem, such as kind: "poll" is not a valid choice."""
+    if not asked.is_valid():
+        raise Unusable(first_problem(asked.errors))
+    return dict(asked.validated_data)
+
+
+def first_problem(errors: Mapping[str, Any] | list[Any]) -> str:
+    """Return the first error of a serializer with its field; a list's errors are by position."""
+    field, found = next(iter(errors.items())) if isinstance(errors, Mapping) else ("", errors)
+    while isinstance(found, Mapping):
+        found = next(iter(found.values()))
+    while isinstance(found, list) and found and isinstance(found[0], list | Mapping):
+        found = found[0] if isinstance(found[0], list) else list(found[0].values())
+    said = str(found[0] if isinstance(found, list) else found)
+    return f"{field}: {said}" if field else said

@@ -46,14 +46,16 @@ def _work(upload: TableUpload, skipped: SkippedRows) -> TableUpload:
     with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, progress_to(shown.after):
         path = rewritten(upload, Path(scratch))
         with on_a_copy(Path(scratch)) if dry else nullcontext():
-            found = _loaded(upload, path, skipped, remarks, dry=dry)
+            found = load_file(upload, path, skipped, remarks, dry=dry)
     counts = {name: n for name, n in found.counts.items() if n} if found else {}
     ended = replace(upload, state=CHECKED if dry else LOADED, problem="", counts=counts, rows=shown.rows)
     ended = replace(ended, remarks=[as_value(remark) for remark in remarks])
     return replace(ended, imported=found.pk) if found and not dry else ended
 
 
-def _loaded(upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list[str], *, dry: bool) -> Import | None:
+def load_file(
+    upload: TableUpload, path: Path, skipped: SkippedRows, remarks: list[str], *, dry: bool = False
+) -> Import | None:
     """Load the file, or do so and undo it all; return the record of the import, None if nothing changed.
 
     What is to be said of the values is added to `remarks`. Raises UserError and CommandError.

@@ -15,14 +15,15 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
-from rest_framework.exceptions import APIException, NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import Unusable, asking
+from accounts.api.bodies import TooLarge
+from accounts.api.lists import Unusable, asking, checked, workspace_to_change
 from accounts.models import Workspace
-from accounts.permissions import workspaces_led_by, workspaces_read_by
+from accounts.permissions import workspaces_led_by
 from annotation.importing.undo import dependents_in_words, plan_undo, undo_import as undo
 from annotation.uploads.asked import (
     DUPLICATES,
@@ -51,13 +52,6 @@ FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 NAME = OpenApiParameter(
     "name", str, required=True, description=f"The file's name, with one of the endings {', '.join(ENDINGS)}."
 )
-
-
-class TooLarge(APIException):
-    """The file is larger than this installation takes."""
-
-    status_code = 413
-    default_code = "too_large"
 
 
 class BadRowSerializer(serializers.Serializer[Any]):
@@ -136,11 +130,7 @@ class UndoneSerializer(serializers.Serializer[Any]):
 def upload_file(request: Request, workspace: str) -> Response:
     """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet."""
     user = asking(request)
-    found = workspaces_read_by(user).filter(slug=workspace).first()
-    if found is None:
-        raise NotFound(f"There is no workspace {workspace!r} whose results you may read.")
-    if not workspaces_led_by(user).filter(pk=found.pk).exists():
-        raise PermissionDenied(_("Only owners and leads of this workspace can upload files."))
+    found = workspace_to_change(request, workspace)
     name = request.query_params.get("name", "")
     if not name.lower().endswith(ENDINGS):
         raise Unusable(
@@ -175,7 +165,7 @@ def map_file(request: Request, public_id: str) -> Response:
     upload = _found(request, public_id)
     if upload.is_at_work or upload.is_over:
         raise Unusable(_("A worker is reading this file, or it has been loaded. Nothing has changed."))
-    given = _checked(MappingSerializer(data=request.data))
+    given = checked(MappingSerializer(data=request.data))
     if given.get("format", upload.format) or upload.format:
         return Response(_said(_mapped_format(upload, given)))
     shown = preview(upload).first
@@ -232,7 +222,7 @@ def check_file(request: Request, public_id: str) -> Response:
 def load_file(request: Request, public_id: str) -> Response:
     """Ask a worker to load the table: all of it or nothing, or with leave_out_bad_rows what is not bad."""
     upload = _found(request, public_id)
-    given = _checked(LoadingSerializer(data=request.data))
+    given = checked(LoadingSerializer(data=request.data))
     try:
         if not upload.format:
             upload = described(
@@ -282,13 +272,6 @@ def _found(request: Request, public_id: str) -> TableUpload:
     if found is None or not workspaces_led_by(asking(request)).filter(pk=found.workspace).exists():
         raise NotFound(_("There is no such upload."))
     return found
-
-
-def _checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
-    if not asked.is_valid():
-        field, found = next(iter(asked.errors.items()))
-        raise Unusable(f"{field}: {found[0] if isinstance(found, list) else found}")
-    return dict(asked.validated_data)
 
 
 def _said(upload: TableUpload) -> dict[str, Any]:

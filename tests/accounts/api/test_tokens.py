@@ -12,6 +12,7 @@ from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.models import ApiToken, Event, Membership
 from annotation.uploads.kept_files import keep_table, kept_tables
+from annotation.uploads.kinds import KINDS
 from calibration.models import Fit
 from generation.models import Endpoint, Import, LanguageModel
 from judging.judges.making import create_judge
@@ -21,6 +22,7 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 VERBS = ("start", "pause", "cancel")
+ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
@@ -45,6 +47,7 @@ SCOPES = {
     "load_file": "change",
     "discard_file": "change",
     "undo_loading": "change",
+    **dict.fromkeys(ADDED, "change"),
     "own_data": "ratings",
     "reports": "read",
     "fits": "read",
@@ -122,8 +125,8 @@ def addresses(study, run, fit):
         parts = pattern.pattern.regex.groupindex
         if pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
-        elif pattern.name == "make_study":
-            yield pattern.name, reverse("api:make_study", args=[study.workspace.slug]), "post"
+        elif pattern.name in ("make_study", *ADDED):
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "paper_table":
             args = [study.workspace.slug, study.benchmark.slug, "2"]
             yield pattern.name, reverse("api:paper_table", args=args), "get"

@@ -1,6 +1,5 @@
 """API endpoints for studies: their state, every answer in them, and what their leads and owners decide about these."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -13,8 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import Unusable, asking, paged
-from accounts.permissions import leads_workspace_of, workspaces_led_by, workspaces_read_by
+from accounts.api.lists import Unusable, asking, checked, paged, workspace_to_change
+from accounts.api.repeated import KEY, once
+from accounts.permissions import leads_workspace_of
 from annotation.models import Assignment, Exclusion, Rater, Score, Study, why_not_counted
 from annotation.monitoring.exclusion import LONGEST_REASON, exclude, excluded_in, lift, standing_exclusion
 from annotation.monitoring.progress import study_rows
@@ -246,19 +246,16 @@ class MadeStudySerializer(StudySerializer):
         fields = [*StudySerializer.Meta.fields, "status", "experiment", "seed", "planned_tasks", "without_rubric"]
 
 
-@extend_schema(request=WantedStudySerializer, responses={201: MadeStudySerializer})
+@extend_schema(parameters=[KEY], request=WantedStudySerializer, responses={201: MadeStudySerializer})
 @api_view(["POST"])
 @needs(Scope.CHANGE)
+@once
 def make_study(request: Request, workspace: str) -> ApiResponse:
     """Make a study of a benchmark's responses, and launch it if asked; 400 with a sentence if it cannot be made."""
     user = asking(request)
-    found = workspaces_read_by(user).filter(slug=workspace).first()
-    if found is None:
-        raise NotFound(f"There is no workspace {workspace!r} whose results you may read.")
-    if not workspaces_led_by(user).filter(pk=found.pk).exists():
-        raise PermissionDenied("Only owners and leads of this workspace can make studies.")
+    found = workspace_to_change(request, workspace)
     asked = WantedStudySerializer(data=request.data)
-    _checked(asked)
+    checked(asked)
     try:
         made = making.make_study(workspace=found, wanted=asked.wanted(), by=user)
         if asked.validated_data.get("launch"):
@@ -268,14 +265,6 @@ def make_study(request: Request, workspace: str) -> ApiResponse:
     said = {"status": made.study.status, "experiment": made.study.experiment, "seed": made.study.seed}
     counts = {"planned_tasks": made.tasks, "without_rubric": made.without_rubric}
     return ApiResponse({**StudySerializer(made.study).data, **said, **counts}, status=201)
-
-
-def _first_problem(errors: Mapping[str, Any]) -> str:
-    """Such as "kind: "poll" is not a valid choice."; a list's errors are by position."""
-    field, found = next(iter(errors.items()))
-    while isinstance(found, Mapping):
-        found = next(iter(found.values()))
-    return f"{field}: {found[0]}"
 
 
 def study_to_read(request: Request, workspace: str, slug: str) -> Study:
@@ -343,14 +332,15 @@ def exclusions(request: Request, workspace: str, slug: str) -> ApiResponse:
     return paged(request, rows, ExclusionSerializer)
 
 
-@extend_schema(request=WantedExclusionSerializer, responses={201: MadeExclusionSerializer})
+@extend_schema(parameters=[KEY], request=WantedExclusionSerializer, responses={201: MadeExclusionSerializer})
 @api_view(["POST"])
 @needs(Scope.CHANGE)
+@once
 def exclude_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Exclude a rater's answers from results, all or from a moment on; their slots are filled by others."""
-    study = _study_to_change(request, workspace, slug)
+    study = study_to_change(request, workspace, slug)
     found = _rater_of(study, rater)
-    asked = _checked(WantedExclusionSerializer(data=request.data))
+    asked = checked(WantedExclusionSerializer(data=request.data))
     try:
         made = exclude(study, found, since=asked.get("since"), reason=asked["reason"], by=asking(request))
     except UserError as problem:
@@ -364,7 +354,7 @@ def exclude_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @needs(Scope.CHANGE)
 def include_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Lift the exclusion of a rater's answers, so that they count again; 400 if they are not excluded."""
-    standing = standing_exclusion(_rater_of(_study_to_change(request, workspace, slug), rater))
+    standing = standing_exclusion(_rater_of(study_to_change(request, workspace, slug), rater))
     if standing is None:
         raise Unusable("This rater's answers are not excluded.")
     try:
@@ -379,8 +369,8 @@ def include_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @needs(Scope.CHANGE)
 def erase_person(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept."""
-    found = _rater_of(_study_to_change(request, workspace, slug), rater)
-    _checked(WantedErasureSerializer(data=request.data))
+    found = _rater_of(study_to_change(request, workspace, slug), rater)
+    checked(WantedErasureSerializer(data=request.data))
     return ApiResponse({"erased": erase_rater(found, by=asking(request))})
 
 
@@ -392,7 +382,7 @@ def delete_study(request: Request, workspace: str, slug: str) -> ApiResponse:
     study = study_to_read(request, workspace, slug)
     if not owns(asking(request), study.workspace_id):
         raise PermissionDenied("Only an owner of this workspace can delete a study.")
-    if _checked(WantedDeletionSerializer(data=request.data))["slug"] != study.slug:
+    if checked(WantedDeletionSerializer(data=request.data))["slug"] != study.slug:
         raise Unusable(f"slug: This is not the study's slug; it is {study.slug!r}.")
     try:
         return ApiResponse({"removed": deletion.delete(study, by=asking(request))})
@@ -411,7 +401,7 @@ def own_data(request: Request) -> ApiResponse:
     return ApiResponse(own_data_of(user))
 
 
-def _study_to_change(request: Request, workspace: str, slug: str) -> Study:
+def study_to_change(request: Request, workspace: str, slug: str) -> Study:
     """The study, for an owner or lead of its workspace; 404 where it cannot be read, 403 where it cannot be changed."""
     study = study_to_read(request, workspace, slug)
     if not leads_workspace_of(asking(request), study):
@@ -424,9 +414,3 @@ def _rater_of(study: Study, rater: str) -> Rater:
     if found is None:
         raise NotFound(f"There is no rater {rater!r} in this study.")
     return found
-
-
-def _checked(asked: serializers.Serializer[Any]) -> dict[str, Any]:
-    if not asked.is_valid():
-        raise Unusable(_first_problem(asked.errors))
-    return dict(asked.validated_data)
