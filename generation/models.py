@@ -276,6 +276,13 @@ class EndpointSlots(models.Model):
         return f"{self.endpoint_id}: {self.held} of {self.wanted}"
 
 
+class LanguageModels(models.QuerySet["LanguageModel"]):
+    def answering(self, benchmark: "Benchmark | int | None") -> "LanguageModels":
+        """Keep the models with a response to the benchmark, each once, without reading all of its responses."""
+        given = Response.objects.filter(model=models.OuterRef("pk"), instruction__benchmark=benchmark)
+        return self.filter(models.Exists(given))
+
+
 class LanguageModel(models.Model):
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="language_models")
     endpoint = models.ForeignKey(Endpoint, models.SET_NULL, null=True, blank=True, related_name="language_models")
@@ -295,6 +302,8 @@ class LanguageModel(models.Model):
     currency = models.CharField(max_length=3, blank=True, default="", db_default="")
     priced_on = models.DateField(null=True, blank=True)
     fictional = models.BooleanField(default=False)
+
+    objects = LanguageModels.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -188,7 +188,7 @@ def _check(wanted: WantedStudy) -> None:
 
 
 def _selection(study: Study, benchmark: Benchmark, wanted: WantedStudy) -> dict[str, Any]:
-    models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    models = LanguageModel.objects.answering(benchmark)
     pairs = wanted.pairs or ("baselines" if wanted.baselines else "all")
     chosen = {
         "categories": _categories(benchmark, wanted.categories),
@@ -211,7 +211,7 @@ def _stopping(benchmark: Benchmark, wanted: WantedStudy) -> dict[str, Any] | Non
                 "stop_threshold and stop_models belong to a question; state one with stop, or leave them out."
             )
         return None
-    models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    models = LanguageModel.objects.answering(benchmark)
     pks = tuple(_found("model", wanted.stop_models, models, "name"))
     rule = StoppingRule(wanted.stop, wanted.stop_error, wanted.stop_threshold or 0.0, pks)
     if not rule.is_sensible:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -34,6 +35,7 @@ from calibration.web.planned_decisions import DECISION_FIELDS, USUAL, DecisionFi
 from calibration.web.planned_questions import PlannedQuestions, models_for, questions_of
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
+from generation.models import LanguageModel
 
 MOST_RATINGS = 200_000
 SIMULATIONS = 10
@@ -162,7 +164,8 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
     instructions = instructions_of(study)
     if instructions is None:
         instructions = tasks.values("response_a__instruction").distinct().count()
-    models = tasks.exclude(response_a__model=None).values("response_a__model").distinct().count()
+    rated = tasks.filter(response_a__model=OuterRef("pk"))
+    models = LanguageModel.objects.filter(Exists(rated), workspace=study.workspace_id).count()
     if questions.pairs and instructions:
         models = models_for(round(tasks.count() / instructions))
     people = study.raters.filter(kind="person")
@@ -174,7 +177,7 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
     if "overlap" in policies.stated:
         found["overlap"] = policies.overlap
     found["raters"] = max(raters, found["overlap"], 1) if raters else max(found["raters"], found["overlap"])
-    words = [one for one in tasks.values_list("response_a__words", flat=True)[:500] if one]
+    words = [one for one in tasks.order_by("pk").values_list("response_a__words", flat=True)[:500] if one]
     if words:
         found["words_per_response"] = round(sum(words) / len(words))
     fit = next(iter(earlier_fits(study)), None)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
+from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -23,6 +24,7 @@ from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.provenance import provenance_of
 from core.tables.formula_cells import CsvWriter
 
+RATERS_A_PAGE = 100
 COLUMNS = (
     "rater",
     "platform",
@@ -58,7 +60,11 @@ class PayForm(forms.Form):
     currency = forms.CharField(max_length=8, required=False, label=gettext_lazy("Currency"))
 
 
-def _with_forms(payments: list[CohortPayment]) -> list[tuple[CohortPayment, PayForm | None]]:
+def _with_forms(
+    payments: list[CohortPayment], page: "Page[RaterPayment]"
+) -> list[tuple[CohortPayment, PayForm | None, list[RaterPayment]]]:
+    """Each cohort with the form for its pay and with those of its raters that stand on the page."""
+    on_page = {one.rater.pk for one in page}
     return [
         (
             one,
@@ -72,6 +78,7 @@ def _with_forms(payments: list[CohortPayment]) -> list[tuple[CohortPayment, PayF
                 },
                 auto_id=f"pay-{one.cohort.pk}-%s",
             ),
+            [row for row in one.raters if row.rater.pk in on_page],
         )
         for one in payments
     ]
@@ -93,7 +100,9 @@ def payment(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if getattr(request, "htmx", False):
         return render(request, "annotation/payment.html#cohort_sums", context)
-    context["groups"] = _with_forms(found)
+    raters = [row for one in found for row in one.raters]
+    context["page"] = page = Paginator(raters, RATERS_A_PAGE).get_page(request.GET.get("page"))
+    context["groups"] = _with_forms(found, page)
     context["has_bonuses"] = any(one.bonuses for one in found)
     return render(request, "annotation/payment.html", context)
 

@@ -159,9 +159,10 @@ def people_of(study: Study) -> list[Person]:
     }
     checks: dict[tuple[int, bool], tuple[int, int]] = {}
     outcomes = CheckOutcome.objects.filter(assignment__rater__in=raters, purpose__in=[GOLD, CONTROL, QUALIFICATION])
-    for rater, purpose, passed in outcomes.values_list("assignment__rater", "purpose", "passed"):
+    counted = outcomes.order_by().values_list("assignment__rater", "purpose", "passed").annotate(n=Count("pk"))
+    for rater, purpose, passed, n in counted:
         right, of = checks.get((rater, purpose == QUALIFICATION), (0, 0))
-        checks[rater, purpose == QUALIFICATION] = right + passed, of + 1
+        checks[rater, purpose == QUALIFICATION] = right + n * passed, of + n
     appeals = dict(Flag.objects.filter(rater__in=raters, kind=APPEAL, resolved_at=None).values_list("rater", "text"))
     found = [_person(rater, work.get(rater.pk, {}), checks, appeals.get(rater.pk, "")) for rater in raters]
     waiting = (Standing.State.PAUSED, Standing.State.FAILED)

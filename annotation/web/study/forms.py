@@ -50,7 +50,7 @@ class StudyForm(SettingFields):
         self.study = study
         of_benchmark = Category.objects.filter(benchmark=study.benchmark_id).select_related("parent")
         self._offer("categories", of_benchmark.order_by("parent__position", "position", "pk"), _category_name)
-        models = LanguageModel.objects.filter(responses__instruction__benchmark=study.benchmark_id).distinct()
+        models = LanguageModel.objects.answering(study.benchmark_id)
         self._offer("models", models, str)
         self._offer("baselines", models, str)
         self._offer("stop_models", models, str)

@@ -51,7 +51,7 @@ def board_choices(benchmark: Benchmark, board: Leaderboard | None, filters: Filt
     tags = sorted(
         {str(tag) for row in instructions.exclude(tags=[]).values_list("tags", flat=True) for tag in row or []}
     )
-    models = LanguageModel.objects.filter(responses__instruction__benchmark=benchmark).distinct()
+    models = LanguageModel.objects.answering(benchmark)
     tops = Category.objects.filter(benchmark=benchmark, parent=None).count()
     families = sorted(set(models.exclude(family="").values_list("family", flat=True)))
     paired = board is not None and board.metric.paired

@@ -172,3 +172,14 @@ def test_the_number_of_queries_does_not_grow_with_raters(study, django_assert_ma
         make_rater(study, label=f"more {number}", cohort=study.cohorts.get())
     with django_assert_max_num_queries(6):
         payments_of(study)
+
+
+def test_many_raters_are_turned_over_page_by_page_and_sums_are_those_of_all(client, study, lead, monkeypatch):
+    monkeypatch.setattr("annotation.web.monitoring.payment.RATERS_A_PAGE", 1)
+    client.force_login(lead)
+    address = reverse("annotation:payment", args=[study])
+    first, second = (markup(client.get(address + f"?page={n}")) for n in (1, 2))
+    assert ">R1</a>" in first and ">R2</a>" not in first
+    assert ">R2</a>" in second and ">R1</a>" not in second
+    assert "Page 2 of 2" in second and "GBP 1.20" in second
+    assert "No one has joined" not in first + second

@@ -58,3 +58,18 @@ def test_a_small_p_is_never_shown_as_zero_and_files_keep_it():
     assert r"\textless{} 0.001" in as_latex(table)
     # Other columns still show a zero as what it is.
     assert Column("n", 4).shown(0.0) == "0.0000"
+
+
+def test_the_rows_of_a_table_are_escaped_and_lead_where_they_should():
+    table = Table(
+        [Column("Rater"), Column("Mean", 2), Column("Mark")],
+        [["<b>ann</b>", 0.5, 'x" onclick="'], ["bob", None, ""]],
+        links=["/a/?b=1&c='", ""],
+        mark_links=["/mark/", ""],
+    )
+    first, second = table.body.split("\n")
+    assert first == (
+        '<tr><th scope="row"><a href="/a/?b=1&amp;c=&#x27;">&lt;b&gt;ann&lt;/b&gt;</a></th><td class="num">0.50</td>'
+        '<td><a href="/mark/">x&quot; onclick=&quot;</a></td></tr>'
+    )
+    assert second == '<tr><th scope="row">bob</th><td class="num">–</td><td>–</td></tr>'
