@@ -52,8 +52,9 @@ class CrossedVariance:
     """A statistic (q,) and its variances (q,) over instructions and over raters.
 
     `these` is the variance for these raters, `such` that for such raters with `freedom` degrees of freedom; `raters` is what
-    the raters alone add; `n_tasks` counts what the statistic is a mean of. nan stands where `not_stated` says why there is
-    none.
+    the raters alone add; `n_tasks` counts what the statistic is a mean of. `rater_bias` is the jackknife's estimate of what
+    the statistic is expected to lie above its value for very many such raters. nan stands where `not_stated` says why there
+    is none.
     """
 
     value: FloatArray
@@ -65,6 +66,7 @@ class CrossedVariance:
     n_raters: int
     not_stated: NotStated | None
     n_tasks: int = 0
+    rater_bias: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,19 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
     fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
     most = min(most, max(2 * (n_raters - 1.0), fewest))
     freedom = np.minimum(np.maximum(freedom, fewest), most)
-    return CrossedVariance(value, these, own, such, freedom, n_instructions, n_raters, None, len(sums.instruction))
+    without_one, _ = statistic(taken.all - taken.raters)
+    return CrossedVariance(
+        value,
+        these,
+        own,
+        such,
+        freedom,
+        n_instructions,
+        n_raters,
+        None,
+        len(sums.instruction),
+        (len(taken.raters) - 1) * (without_one.mean(axis=0) - value),
+    )
 
 
 def pooled_variance(

@@ -1,6 +1,6 @@
 """The audit of a table that somebody already has: what it shows of the judges in it, and what it cannot show. PURE."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,8 +13,11 @@ from calibration.statistics.populations import CrossedVariance
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
 from core.messages.message import Message
 from judging.audit import messages
+from judging.audit.copies import OTHERS, copied_shares
 from judging.audit.families import family_of
 from judging.audit.measures import (
+    NOTHING,
+    Tested,
     common_lines,
     correlation_agreement,
     estimate,
@@ -45,9 +48,15 @@ POWER_REACH = 0.8416212335729143
 NORMAL_95 = 1.959963984540054
 SMALL_SHARE = 0.05
 """A difference of shares, correlations or points per pair for which the number of items needed is stated."""
+SMALL_COPY = 0.2
+"""The same for the share of one person's deviations that a judge repeats."""
 SMALL_EFFECT = 0.2
 """The same for scores, in standard deviations of people's values (Cohen's small effect)."""
 CENTRE = 0.5
+ONE_SIDED: Mapping[CheckKind, float] = {"agreement": -1.0, "copy": 1.0}
+"""Checks of which only one direction is a fault of the judge."""
+ALONE: Mapping[CheckKind, str] = {"copy": "one_person", "swaps": "judge_alone"}
+"""Checks that rest on no sample of raters, and the reason why none is named."""
 
 
 def audit(path: Path, asked: AuditOptions) -> AuditReport:
@@ -55,8 +64,7 @@ def audit(path: Path, asked: AuditOptions) -> AuditReport:
     table = read_table(path)
     layout = find_layout(table, asked)
     ratings = read_ratings(table, layout)
-    found = _Findings(ratings)
-    found.all_judges()
+    found = findings(ratings)
     return AuditReport(
         file=table.file,
         rows=len(table),
@@ -75,8 +83,18 @@ def audit(path: Path, asked: AuditOptions) -> AuditReport:
     )
 
 
+def findings(ratings: Ratings) -> "Findings":
+    """What the judges of a file show, judge by judge; `corrected` turns its checks into findings."""
+    found = Findings(ratings)
+    found.all_judges()
+    return found
+
+
 def corrected(checks: list[Check]) -> tuple[Check, ...]:
-    """The checks with Holm's correction over all of them; agreement is a finding only where the judge's is lower."""
+    """The checks with Holm's correction over all of them.
+
+    Agreement is a finding only where the judge's is lower, and a copy only where it repeats a person, not the reverse.
+    """
     if not checks:
         return ()
     adjusted = holm(np.array([check.p for check in checks]))
@@ -84,7 +102,7 @@ def corrected(checks: list[Check]) -> tuple[Check, ...]:
         replace(
             check,
             corrected=float(p),
-            finding=bool(p < SIGNIFICANT and (check.kind != "agreement" or check.effect.value < 0)),
+            finding=bool(p < SIGNIFICANT and check.effect.value * ONE_SIDED.get(check.kind, check.effect.value) > 0),
         )
         for check, p in zip(checks, adjusted, strict=True)
     )
@@ -115,7 +133,7 @@ class _Bias:
     x: FloatArray | None
 
 
-class _Findings:
+class Findings:
     """What the judges of one file show, gathered judge by judge."""
 
     def __init__(self, ratings: Ratings) -> None:
@@ -141,6 +159,8 @@ class _Findings:
                 self._agreement_of(name, values)
                 for bias in self._biases(name):
                     self._bias_of(name, values, bias)
+                if self.ordered:
+                    self._copy_of(name, values)
         if not any(ratings.repeats.values()):
             self.cannot_say.append(messages.NO_REPEATS())
         for name, repeats in ratings.repeats.items():
@@ -153,6 +173,10 @@ class _Findings:
             return
         if not np.isfinite(ratings.length).any():
             self.cannot_say.append(messages.NO_LENGTHS())
+        if not np.isfinite(ratings.formatted).any():
+            self.cannot_say.append(messages.NO_FORMAT())
+        if not ratings.moments:
+            self.cannot_say.append(messages.NO_TIMES())
         if not ratings.models or not ratings.models[0]:
             self.cannot_say.append(messages.NO_MODELS())
         if ratings.kind != "pairs" and not np.isfinite(ratings.position).any():
@@ -177,7 +201,7 @@ class _Findings:
             estimate(found, 2, "plain"),
         )
         self.agreement.append(PeopleAgreement(name, measure, value, ceiling, difference, len(lines.judge)))  # type: ignore[arg-type]
-        self._test(name, "agreement", found, 2, SMALL_SHARE, len(lines.judge))
+        self._test(name, "agreement", found, 2, SMALL_SHARE)
 
     def _biases(self, name: str) -> list[_Bias]:
         """The biases that the columns allow to look for."""
@@ -187,8 +211,12 @@ class _Findings:
         found = [_Bias("position" if ratings.kind == "pairs" else "severity", None)]
         if np.isfinite(ratings.length).any():
             found.append(_Bias("length", ratings.length))
+        if np.isfinite(ratings.formatted).any():
+            found.append(_Bias("format", ratings.formatted))
         if np.isfinite(ratings.position).any():
             found.append(_Bias("order", ratings.position))
+        if name in ratings.moments:
+            found.append(_Bias("drift", _places_in_time(ratings.moments[name])))
         if ratings.models and ratings.models[0]:
             own = _own_family(ratings, name)
             if own is None:
@@ -217,7 +245,25 @@ class _Findings:
         found = self._defined(what, compute)
         if found is not None:
             small = SMALL_SHARE if self.ratings.kind != "numbers" else SMALL_EFFECT * self.spread
-            self._test(name, bias.kind, found, 0, small, len(lines.judge))
+            self._test(name, bias.kind, found, 0, small)
+
+    def _copy_of(self, name: str, values: FloatArray) -> None:
+        """The person whom the judge follows most, if any; p for the most of them is that of one times their number."""
+        nobody = messages.NO_COPY(judge=name)
+        try:
+            lines = common_lines(self.ratings, values, OTHERS + 1, centred=self._centred)
+        except NoStatistic:
+            self.cannot_say.append(nobody)
+            return
+        used = np.zeros(len(self.ratings.instruction), dtype=np.bool_)
+        used[lines.tasks] = True
+        shares = copied_shares(lines, self.ratings.rater[used[self.ratings.task]])
+        if not shares:
+            self.cannot_say.append(nobody)
+            return
+        most = max(shares, key=lambda one: float(one.found.value[0] / np.sqrt(one.found.these[0] + NOTHING)))
+        person = self.ratings.people[most.person]
+        self._test(name, "copy", most.found, 0, SMALL_COPY, len(shares), person)
 
     @property
     def _centred(self) -> bool:
@@ -230,8 +276,18 @@ class _Findings:
             self.cannot_say.append(messages.NOT_DEFINED(what=what))
             return None
 
-    def _test(self, name: str, kind: CheckKind, found: CrossedVariance, place: int, small: float, tasks: int) -> None:
-        what = messages.EFFECTS[kind](judge=name)
+    def _test(
+        self,
+        name: str,
+        kind: CheckKind,
+        found: CrossedVariance,
+        place: int,
+        small: float,
+        family: int = 1,
+        person: str = "",
+    ) -> None:
+        """Add a check; `family` is the number of which this one was chosen as the clearest."""
+        what = messages.effect(kind, name, person)
         try:
             tested = test_of_zero(found, place)
         except NoStatistic:
@@ -240,19 +296,21 @@ class _Findings:
             else:
                 self.cannot_say.append(messages.NOT_DEFINED(what=what))
             return
-        detectable = (NORMAL_95 + POWER_REACH) * tested.error
+        detectable = detectable_size(tested)
+        effect = estimate(found, place, "plain")
         self.checks.append(
             Check(
                 judge=name,
                 kind=kind,
-                effect=estimate(found, place, "plain"),
+                effect=replace(effect, why=ALONE[kind]) if kind in ALONE else effect,
                 population=tested.population,
-                p=tested.p,
-                corrected=tested.p,
+                p=min(1.0, family * tested.p),
+                corrected=min(1.0, family * tested.p),
                 finding=False,
                 detectable=detectable,
                 items=found.n_instructions,
                 needed=_needed(found, place, tested.population, small) if detectable > small else None,
+                about=person,
             )
         )
 
@@ -282,7 +340,24 @@ class _Findings:
         missing = np.full(1, np.nan)
         value = np.array([float(stays.mean())])
         found = CrossedVariance(value, variance, missing, missing, missing, k, 1, "few_raters")
-        self._test(name, "swaps", found, 0, SMALL_SHARE, n)
+        self._test(name, "swaps", found, 0, SMALL_SHARE)
+
+
+def detectable_size(tested: Tested) -> float:
+    """The effect that a test at 5 % finds with a power of 80 %: the sum of both quantiles of t times the standard error."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(tested.freedom, 0.975) + stdtrit(tested.freedom, 0.8)) * tested.error
+
+
+def _places_in_time(moments: FloatArray) -> FloatArray:
+    """Where each verdict stands between the first (0) and the last (1), by its rank; equal moments share their mean rank."""
+    from scipy.stats import rankdata
+
+    known = np.isfinite(moments)
+    found = np.full(len(moments), np.nan)
+    found[known] = (rankdata(moments[known]) - 1) / max(int(known.sum()) - 1, 1)
+    return found
 
 
 def _own_family(ratings: Ratings, judge: str) -> FloatArray | None:

@@ -5,9 +5,10 @@ Every statistic is a function of sums over tasks, so that instructions, raters, 
 
 Biases are measured at equal quality as people see it. With q the quality of a response, v its people's mean and j the
 judge's value, an honest judge on a scale of its own has j = a + b q + noise. The people's covariance between raters
-estimates var(q) without their noise, so b = cov(j, v) / cov(v_i, v_k) is free of attenuation, and the judge's slope on a
-length (or family, or position) x beyond b times the people's is 0 for an honest judge:
-cov(j, x)/var(x) - b cov(v, x)/var(x).
+estimates Q = var(q) without their noise. A judge that adds s for each unit of x (a length, a family, a moment) has
+cov(j, x) = b cov(v, x) + s var(x) and cov(j, v) = b Q + s cov(v, x), free of attenuation; so
+s = (Q cov(j, x) - cov(j, v) cov(v, x)) / (Q var(x) - cov(v, x)^2), the slope on x at equal quality, which is 0 for an honest
+judge. Without a second person on every task Q is not known, and b is taken as 1.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,8 @@ from judging.audit.report import AuditEstimate, Ends
 
 LEAST_RATERS = 3
 NOTHING = 1e-12
+COLLINEAR = 1e-3
+"""The share of x that quality must leave unexplained, so that both can be told apart."""
 
 
 @dataclass(frozen=True)
@@ -156,14 +159,20 @@ def interval_alpha(lines: Lines) -> CrossedVariance:
 
 
 def slope_beyond_people(lines: Lines, x: FloatArray) -> CrossedVariance:
-    """The judge's slope on x (tasks,) beyond people's at equal quality, see above. Raises NoStatistic."""
+    """The judge's slope on x (tasks,) at equal quality, see above. Raises NoStatistic."""
 
     def value(m: _Moments) -> tuple[FloatArray, BoolArray]:
-        usable = m.spread_x > NOTHING
-        spread = np.where(usable, m.spread_x, 1.0)
-        return (m.judge_x - m.scale * m.people_x) / spread, usable
+        if m.quality is None or m.judge_people is None:
+            usable = m.spread_x > NOTHING
+            return (m.judge_x - m.people_x) / np.where(usable, m.spread_x, 1.0), usable
+        left = m.spread_x * m.quality - m.people_x**2
+        usable = left > COLLINEAR * m.spread_x * m.quality
+        slope = (m.judge_x * m.quality - m.judge_people * m.people_x) / np.where(usable, left, 1.0)
+        return slope, usable & (m.spread_x > NOTHING)
 
-    return _bias(lines, x - x.mean(), value)
+    found = _bias(lines, x - x.mean(), value)
+    # People use the scale more or less widely, so that squares of their mean slope exceed the slopes' product by 1/raters.
+    return found if found.rater_bias is None else replace(found, value=found.value - found.rater_bias)
 
 
 def shift_from_people(lines: Lines, centre: float | None) -> CrossedVariance:
@@ -179,7 +188,10 @@ def shift_from_people(lines: Lines, centre: float | None) -> CrossedVariance:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Means and covariances (n,) of each line of sums; `scale` is b, 1 where one person at most rates a task."""
+    """Means and covariances (n,) of each line of sums; `scale` is b, 1 where one person at most rates a task.
+
+    `quality` is Q, and `judge_people` the covariance of judge and people, None without a second person on every task.
+    """
 
     judge: FloatArray
     people: FloatArray
@@ -187,6 +199,8 @@ class _Moments:
     people_x: FloatArray
     spread_x: FloatArray
     scale: FloatArray
+    quality: FloatArray | None
+    judge_people: FloatArray | None
 
 
 def _bias(
@@ -205,12 +219,12 @@ def _bias(
         n = np.maximum(sums[:, :1], NOTHING)
         at, at2, j, jx, v, vx, jv, product = (sums[:, 1:] / n).T
         usable = sums[:, 0] > 0.5
-        scale = np.ones(len(sums))
+        scale, quality, both = np.ones(len(sums)), None, None
         if pairs:
-            quality = product - v**2
+            quality, both = product - v**2, jv - j * v
             usable &= quality > NOTHING
-            scale = (jv - j * v) / np.where(quality > NOTHING, quality, 1.0)
-        found, defined = value(_Moments(j, v, jx - j * at, vx - v * at, at2 - at**2, scale))
+            scale = both / np.where(quality > NOTHING, quality, 1.0)
+        found, defined = value(_Moments(j, v, jx - j * at, vx - v * at, at2 - at**2, scale, quality, both))
         return found[:, None], usable & defined
 
     whole, without = _moments(lines, totals, squares, adds, 9, least, x)

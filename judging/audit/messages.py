@@ -1,6 +1,6 @@
 """What an audit says of a file and of the judges in it. PURE."""
 
-from core.messages.message import Wording
+from core.messages.message import Message, Wording
 
 # What stops an audit.
 TWO_READINGS = Wording(
@@ -40,6 +40,8 @@ BY_RATER = Wording("audit.by_rater", "the names in %(column)s are those of langu
 BY_COLUMN = Wording("audit.by_column", "judges stand in the column %(column)s")
 ALL_PEOPLE = Wording("audit.all_people", "no name in %(column)s is that of a language model or a judge")
 EVERY_ROW = Wording("audit.every_row", "no column names items, so every row is an item of its own")
+BY_NAME_AND_MOMENTS = Wording("audit.by_name_and_moments", "the name says so, and the values are moments in time")
+FROM_MARKS = Wording("audit.from_marks", "headings, lists, tables and bold words in the texts")
 FROM_TEXT = Wording("audit.from_text", "the number of characters of the texts")
 
 ONE_ROLE = Wording("audit.reading_role", "%(column)s is the column of %(role)s")
@@ -58,6 +60,8 @@ ROLES = {
     "score": Wording("audit.role_score", "scores"),
     "length": Wording("audit.role_length", "length"),
     "position": Wording("audit.role_position", "position"),
+    "format": Wording("audit.role_format", "formatted or plain"),
+    "time": Wording("audit.role_time", "time of the verdict"),
     "people": Wording("audit.role_people", "people"),
     "judge": Wording("audit.role_judge", "judges"),
 }
@@ -105,6 +109,8 @@ BETWEEN = Wording("audit.between", "%(low)s to %(high)s")
 WHY = {
     "few_instructions": Wording("audit.few_items", "because there are fewer than 20 items"),
     "few_raters": Wording("audit.few_raters", "because there are fewer than 3 people"),
+    "one_person": Wording("audit.one_person", "because it is about one person"),
+    "judge_alone": Wording("audit.judge_alone", "because it compares the judge with itself"),
     "undefined_without_one": Wording("audit.undefined", "because it is not defined without one of the raters or items"),
 }
 
@@ -116,6 +122,14 @@ EFFECTS = {
     "position": Wording("audit.effect_position", "%(judge)s: points for the side shown first, beyond what people give"),
     "order": Wording("audit.effect_order", "%(judge)s: points for each place further on, beyond what people give"),
     "length": Wording("audit.effect_length", "%(judge)s: points for twice the length, beyond what people give"),
+    "format": Wording("audit.effect_format", "%(judge)s: points for a formatted response, beyond what people give"),
+    "drift": Wording(
+        "audit.effect_drift",
+        "%(judge)s: points from its first verdict to its last, beyond what people give the same tasks",
+    ),
+    "copy": Wording(
+        "audit.effect_copy", "%(judge)s: the share of what sets %(person)s apart from other people that it repeats"
+    ),
     "family": Wording("audit.effect_family", "%(judge)s: points for models of its own family, beyond what people give"),
     "swaps": Wording(
         "audit.effect_swaps",
@@ -123,6 +137,13 @@ EFFECTS = {
         "stays with the second",
     ),
 }
+
+
+def effect(kind: str, judge: str, person: str = "") -> Message:
+    """What a check measures; `person` is named by a copy only."""
+    return EFFECTS[kind](judge=judge, person=person) if person else EFFECTS[kind](judge=judge)
+
+
 EFFECT = Wording("audit.effect", "%(what)s: %(value)s (%(interval)s); p %(p)s, corrected %(corrected)s. %(verdict)s")
 A_FINDING = Wording("audit.a_finding", "This is a finding.")
 NOT_SHOWN = Wording(
@@ -157,6 +178,13 @@ NO_CEILING = Wording(
 )
 NO_LENGTHS = Wording(
     "audit.no_lengths", "Whether length sways a judge: no column holds lengths or texts of the responses."
+)
+NO_FORMAT = Wording(
+    "audit.no_format", "Whether formatting sways a judge: no column holds texts or says which responses are formatted."
+)
+NO_TIMES = Wording("audit.no_times", "Whether a judge drifts: no column holds the time of its verdicts.")
+NO_COPY = Wording(
+    "audit.no_copy", "Whether %(judge)s copies one person: no person shares 20 items with it and with two other people."
 )
 NO_MODELS = Wording("audit.no_models", "Whether a judge favours its own family: no column names models.")
 NO_FAMILY = Wording(

@@ -1,5 +1,6 @@
 """A table's answers as arrays: tasks with people's values and each judge's, and repeats of a judge. PURE."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,11 +9,17 @@ import numpy as np
 from calibration.statistics.resampling import FloatArray, IntArray
 from judging.audit import messages
 from judging.audit.report import ValueKind
-from judging.audit.roles import MOST_LABELS, AuditRefused, AuditTable, ColumnLayout, is_number, plain
+from judging.audit.roles import MOST_LABELS, AuditRefused, AuditTable, ColumnLayout, is_number, moment, plain
 
 FIRST = {"1", "1.0", "a", "first", "left", "model_a", "model_1", "model1", "output_1", "response_a", "response_1"}
 SECOND = {"2", "2.0", "b", "second", "right", "model_b", "model_2", "model2", "output_2", "response_b", "response_2"}
 TIE = {"0", "0.0", "1.5", "tie", "tied", "both", "draw", "same", "equal", "neither", "both_bad", "tie_bothbad", "c"}
+FORMATTED = {"1", "1_0", "true", "yes", "y", "markdown", "formatted", "html", "rich"}
+UNFORMATTED = {"0", "0_0", "false", "no", "n", "plain", "plain_text", "prose", "text", "unformatted"}
+MARKS = re.compile(
+    r"(?m)^ {0,3}#{1,6} \S|^ *(?:[-*+•]|\d{1,2}[.)]) +\S.*\n+ *(?:[-*+•]|\d{1,2}[.)]) +\S|\*\*\S[^*\n]*\*\*|^\|.*\|$"
+)
+"""A heading, two points of a list one after the other, bold words or a row of a table, as Markdown writes them."""
 NUMBERS_ENOUGH = 0.98
 """The share of a table's values that are numbers from which the others count as unreadable."""
 
@@ -33,8 +40,10 @@ class Ratings:
 
     `instruction` and `criterion` (T,) are codes. `task`, `rater` and `value` (n,) hold one line for each person's answer, in
     the order of tasks. `judges` maps each judge to its values (T,), nan where it has none. `models` holds a task's model, or
-    the models of its sides. `length` and `position` (T,) are nan where unknown; of a pair, `length` is the first side's
-    doublings beyond the second's (log2 of the ratio), else log2 of the length. `labels` name the codes of labels.
+    the models of its sides. `length`, `position` and `formatted` (T,) are nan where unknown; of a pair, `length` is the
+    first side's doublings beyond the second's (log2 of the ratio), else log2 of the length; `formatted` is the first side's
+    minus the second's, else 1 for a formatted response and 0 for a plain one. `moments` maps each judge to the seconds since
+    1970 of its verdicts (T,), nan where unknown. `labels` name the codes of labels.
     """
 
     kind: ValueKind
@@ -49,6 +58,8 @@ class Ratings:
     models: Sequence[tuple[str, ...]]
     length: FloatArray
     position: FloatArray
+    formatted: FloatArray
+    moments: Mapping[str, FloatArray]
     labels: tuple[str, ...]
     unreadable: int
 
@@ -86,6 +97,7 @@ def read_ratings(table: AuditTable, layout: ColumnLayout) -> Ratings:
     judged: dict[str, dict[int, float]] = {name: {} for name in layout.judges}
     repeats: dict[str, list[Repeat]] = {name: [] for name in layout.judges}
     shown: dict[tuple[str, int], bool] = {}
+    moments: dict[str, dict[int, float]] = {name: {} for name in layout.judges}
     for answer, number in zip(answers, numbers, strict=True):
         if number != number:
             continue
@@ -95,6 +107,9 @@ def read_ratings(table: AuditTable, layout: ColumnLayout) -> Ratings:
             people.setdefault((task, answer.who), value)
         elif task not in judged[answer.who]:
             judged[answer.who][task], shown[answer.who, task] = value, swapped
+            judged_at = moment(_cell(table, layout.time, answer.row))
+            if judged_at is not None:
+                moments[answer.who][task] = judged_at
         else:
             repeats[answer.who].append(
                 Repeat(task, judged[answer.who][task], value, shown[answer.who, task] != swapped)
@@ -115,6 +130,8 @@ def read_ratings(table: AuditTable, layout: ColumnLayout) -> Ratings:
         models=[_models(table, layout, row) for row in tasks.first_row],
         length=np.array([_length(table, layout, row) for row in tasks.first_row], dtype=np.float64),
         position=np.array([_number(_cell(table, layout.position, row)) for row in tasks.first_row], dtype=np.float64),
+        formatted=np.array([_formatted(table, layout, row) for row in tasks.first_row], dtype=np.float64),
+        moments={name: _filled(given, len(tasks.first_row)) for name, given in moments.items() if given},
         labels=labels,
         unreadable=sum(number != number for number in numbers),
     )
@@ -213,14 +230,31 @@ def _models(table: AuditTable, layout: ColumnLayout, row: int) -> tuple[str, ...
 
 def _length(table: AuditTable, layout: ColumnLayout, row: int) -> float:
     """log2 of the length, or of the ratio of the first side's length to the second's; nan where one is missing or 0."""
-    if layout.texts:
-        sizes = [float(len(table.columns[name][row])) for name in layout.texts]
-    else:
+    if layout.lengths:
         sizes = [_number(table.columns[name][row]) for name in layout.lengths]
+    else:
+        sizes = [float(len(table.columns[name][row])) for name in layout.texts]
     if not sizes or not all(size > 0 for size in sizes) or (layout.sides and len(sizes) < 2):
         return float("nan")
     logs = np.log2(sizes)
     return float(logs[0] - logs[1]) if layout.sides else float(logs[0])
+
+
+def _formatted(table: AuditTable, layout: ColumnLayout, row: int) -> float:
+    """1 formatted, 0 plain, of a pair the difference; from columns that say so, else from marks in the texts."""
+    if layout.formats:
+        found = [_yes(table.columns[name][row]) for name in layout.formats]
+    else:
+        texts = [table.columns[name][row] for name in layout.texts]
+        found = [float(MARKS.search(text) is not None) if text else float("nan") for text in texts]
+    if not found or (layout.sides and len(found) < 2):
+        return float("nan")
+    return found[0] - found[1] if layout.sides else found[0]
+
+
+def _yes(text: str) -> float:
+    word = plain(text)
+    return 1.0 if word in FORMATTED else 0.0 if word in UNFORMATTED else float("nan")
 
 
 def _cell(table: AuditTable, column: str, row: int) -> str:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ValueKind: TypeAlias = Literal["numbers", "labels", "pairs"]
-CheckKind: TypeAlias = Literal["agreement", "severity", "position", "order", "length", "family", "swaps"]
+CheckKind: TypeAlias = Literal[
+    "agreement", "severity", "position", "order", "length", "format", "family", "drift", "copy", "swaps"
+]
 Population: TypeAlias = Literal["such", "these"]
 
 
@@ -50,7 +52,7 @@ class Check:
     """One test of one judge. `effect` is 0 without bias, in points of the values' own scale; p values are two-sided.
 
     `population` says which interval p inverts; `detectable` is the smallest effect with 80 % power. A `finding` is
-    significant at 5 % after Holm's correction over all checks of the audit.
+    significant at 5 % after Holm's correction over all checks of the audit. `about` names the person of a copy, else "".
     """
 
     judge: str
@@ -63,6 +65,7 @@ class Check:
     detectable: float
     items: int
     needed: Needed | None
+    about: str = ""
 
 
 @dataclass(frozen=True)

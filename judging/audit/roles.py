@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -31,12 +32,15 @@ NAMED: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "kind": (("rater_kind", "rater_type", "annotator_type", "annotator_kind", "evaluator_type"), ("kind", "source")),
     "score": (("score", "rating", "stars", "preference", "winner", "verdict", "label", "value", "answer"),),
     "position": (("position", "shown_position", "position_shown"),),
+    "format": (("format", "formatted", "is_formatted", "markdown", "has_markdown", "is_markdown"),),
+    "time": (("judged_at",), ("submitted_at",), ("created_at",), ("timestamp", "tstamp"), ("datetime", "date", "time")),
 }
 """Names of columns for each role, the best first; two of one rank are two readings."""
 LENGTH = re.compile(
     r"(?:(?:response|output|answer|completion|text|n|num)_?)?(?:length|len|chars?|characters|words?|tokens?)(?:_?count)?"
 )
 TEXT = re.compile(r"(?:model_)?(?:response|output|answer_text|completion|text|response_text)")
+FORMAT = re.compile(r"(?:(?:response|output|answer|completion|text)_?)?(?:format|formatted|markdown)|has_markdown")
 SIDE_OF = re.compile(r"(?P<stem>.+?)_?(?P<side>1|2|a|b|left|right|first|second)")
 OTHER_SIDE = {"1": "2", "a": "b", "left": "right", "first": "second"}
 SIDES = re.compile(r"(?:model|system|generator|llm|model_name)")
@@ -47,7 +51,7 @@ JUDGE = re.compile(
 )
 NO_VALUES = re.compile(
     r".*(?:length|len|chars|characters|words|tokens|time|seconds|order|position|prompt|response|output|text|reason|reasoning|"
-    r"explanation|comment|rationale|name|model|version|cost|id|uuid|kind|type|count)(?:_?(?:1|2|a|b|s))?"
+    r"explanation|comment|rationale|name|model|version|cost|id|uuid|kind|type|count|at|date|timestamp|format)(?:_?(?:1|2|a|b|s))?"
 )
 READING_ENDS = {
     wording.code
@@ -66,6 +70,8 @@ READING_ENDS = {
 """What leaves the rest of a file unread: an audit of a part would be taken for one of the whole."""
 MACHINE_KINDS = {"judge", "llm", "model", "machine", "llm_judge", "auto", "ai", "automatic"}
 MOST_LABELS = 20
+EARLIEST, LATEST = 6e8, 4e9
+"""Seconds since 1970, from 1989 to 2096: other numbers are durations or counts."""
 LARGEST = 1e60
 """No score and no length is larger; squares of larger numbers have no place in a float."""
 OPTION = {"people": "--people COLUMN", "judge": "--judge COLUMN"}
@@ -112,6 +118,8 @@ class ColumnLayout:
     rater: str = ""
     score: str = ""
     position: str = ""
+    time: str = ""
+    formats: tuple[str, ...] = ()
     lengths: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
@@ -177,6 +185,7 @@ class _Finder:
         criterion = self._role("criterion", say=True)
         position = "" if sides or is_long else self._role("position", say=True)
         lengths, texts = self._measured(bool(sides))
+        formats, time = self._formats(bool(sides), texts), self._time()
         people, judges = wide_people, wide_judges
         if is_long:
             if not item:
@@ -198,6 +207,8 @@ class _Finder:
             rater=rater if is_long else "",
             score=score if is_long else "",
             position=position,
+            time=time,
+            formats=formats,
             lengths=lengths,
             texts=texts,
             people=people,
@@ -286,19 +297,41 @@ class _Finder:
         return ()
 
     def _measured(self, pairs: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Columns of lengths, or else of texts whose characters are counted: two for pairs, one otherwise."""
+        """Columns of lengths, and of texts, whose characters are counted without the former: two for pairs, else one."""
+        texts = self._sided(TEXT, pairs)
         if given := self.asked.columns.get("length", ""):
             self._say("length", (given,), messages.BY_OPTION())
-            return (given,), ()
-        for pattern, reason in ((LENGTH, messages.BY_NAME()), (TEXT, messages.FROM_TEXT())):
-            if pairs:
-                found: list[tuple[str, ...]] = list(self._pairs_of(pattern))
-            else:
-                found = [(column,) for column, name in self.names.items() if pattern.fullmatch(name)]
-            if found:
-                self._say("length", found[0], reason)
-                return (found[0], ()) if pattern is LENGTH else ((), found[0])
-        return (), ()
+            return (given,), texts
+        lengths = self._sided(LENGTH, pairs)
+        if lengths or texts:
+            self._say("length", lengths or texts, messages.BY_NAME() if lengths else messages.FROM_TEXT())
+        return lengths, texts
+
+    def _sided(self, pattern: re.Pattern[str], pairs: bool) -> tuple[str, ...]:
+        """The first columns whose names match: of both sides for pairs, else one; () where there are none."""
+        if pairs:
+            return next(iter(self._pairs_of(pattern)), ())
+        return next(((column,) for column, name in self.names.items() if pattern.fullmatch(name)), ())
+
+    def _formats(self, pairs: bool, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Columns that say whether a response is formatted; without them, texts tell."""
+        found = self._sided(FORMAT, True) if pairs else tuple(filter(None, (self._role("format"),)))
+        if found or texts:
+            given = "format" in self.asked.columns
+            reason = messages.BY_OPTION() if given else messages.BY_NAME() if found else messages.FROM_MARKS()
+            self._say("format", found or texts, reason)
+        return found
+
+    def _time(self) -> str:
+        """The column of the moments of verdicts; one that holds durations or nothing is none."""
+        if "time" in self.asked.columns:
+            return self._role("time", say=True)
+        for rank in NAMED["time"]:
+            for column, name in self.names.items():
+                if name in rank and any(moment(value) is not None for value in self.table.columns[column]):
+                    self._say("time", (column,), messages.BY_NAME_AND_MOMENTS())
+                    return column
+        return ""
 
     def _wide(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Columns with the values of one person or one judge each: those named, else those that name and content fit."""
@@ -357,6 +390,20 @@ class _Finder:
             people = tuple(name for name in everyone if name not in machines)
         self._say("judge" if judges else "people", judges or (rater,), reason)
         return people, judges
+
+
+def moment(text: str) -> float | None:
+    """Seconds since 1970 of a date, with a time or without (ISO 8601), or of seconds or milliseconds; else None."""
+    if is_number(text):
+        seconds = float(text)
+        return (
+            seconds if EARLIEST <= seconds < LATEST else seconds / 1000 if EARLIEST <= seconds / 1000 < LATEST else None
+        )
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def is_number(text: str) -> bool:

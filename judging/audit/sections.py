@@ -87,7 +87,7 @@ def _effect(check: Check) -> Message:
     else:
         said = messages.NOT_SHOWN(least=_two(check.detectable))
     return messages.EFFECT(
-        what=messages.EFFECTS[check.kind](judge=check.judge),
+        what=messages.effect(check.kind, check.judge, check.about),
         value=_signed(check.effect.value),
         interval=_interval(check.effect),
         p=_p(check.p),
@@ -105,7 +105,7 @@ def _repeated(found: Repeats) -> Message:
 
 
 def _more(check: Check, needed: Needed) -> Message:
-    what, target = messages.EFFECTS[check.kind](judge=check.judge), _two(needed.target)
+    what, target = messages.effect(check.kind, check.judge, check.about), _two(needed.target)
     if needed.items is None:
         return messages.MORE_RATERS(what=what, target=target)
     numbers = {"n": needed.items, "low": needed.low, "high": needed.high, "have": check.items}
@@ -160,7 +160,7 @@ def bias_figure(report: AuditReport, language: Language) -> str:
     for check in report.checks:
         ends = _ends(check.effect)
         if ends is not None:
-            label = visible(language.text(messages.EFFECTS[check.kind](judge=check.judge)))
+            label = visible(language.text(messages.effect(check.kind, check.judge, check.about)))
             rows.append(RangeRow(label, (Span(check.effect.value, ends.low, ends.high),)))
     if not rows:
         return ""

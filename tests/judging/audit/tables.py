@@ -7,10 +7,26 @@ import json
 import numpy as np
 
 
-def scores(items=150, models=4, raters=5, *, seed, length=0.0, family=0.0, severity=0.0, noise=0.5, slope=1.0):
+def scores(
+    items=150,
+    models=4,
+    raters=5,
+    *,
+    seed,
+    length=0.0,
+    family=0.0,
+    severity=0.0,
+    noise=0.5,
+    slope=1.0,
+    formatted=0.0,
+    drift=0.0,
+    copy=0.0,
+):
     """Rows of a wide table of scores: quality plus people's noise, and the judge on a scale of its own with its biases.
 
-    `length` is what the judge adds for twice the length, `family` for models of its own family. Better responses are longer.
+    `length` is what the judge adds for twice the length, `family` for models of its own family, `formatted` for a list,
+    `drift` from the first row to the last, `copy` the share of annotator0's own deviations. Better responses are longer and
+    more often have lists.
     """
     rng = np.random.default_rng(seed)
     names = ["gpt-4o", "claude-3", "qwen-2", "gemini-1"][:models]
@@ -20,11 +36,17 @@ def scores(items=150, models=4, raters=5, *, seed, length=0.0, family=0.0, sever
             quality = rng.normal(3, 0.8)
             log = 8 + 0.5 * (quality - 3) + rng.normal(0, 0.8)
             row = {"item_id": f"i{item}", "model": name, "response_length": max(1, round(2**log))}
+            own = rng.normal(0, 0.6, raters)
             for rater in range(raters):
-                row[f"annotator{rater}"] = round(quality + severities[rater] + rng.normal(0, 0.6), 2)
+                row[f"annotator{rater}"] = round(quality + severities[rater] + own[rater], 2)
             judged = 3 + slope * (quality - 3) + rng.normal(0, noise)
             judged += length * (log - 8) + family * (name == "gpt-4o") + severity
-            yield {**row, "gpt4_score": round(judged, 2)}
+            if formatted or drift:
+                listed = quality + rng.normal(0, 1) > 3
+                row["response"] = "- one\n- two" if listed else "one - two"
+                row["judged_at"] = f"2026-01-{1 + 27 * item // items:02}T10:00:00+00:00"
+                judged += formatted * listed + drift * item / items
+            yield {**row, "gpt4_score": round(judged + copy * own[0], 2)}
 
 
 def pairs(items=300, raters=4, *, seed, first=0.0, wrong=0.2, swapped=False, follows=0.0):

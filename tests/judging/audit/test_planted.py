@@ -7,7 +7,7 @@ from calibration.statistics.agreement.such_raters import alpha_variance
 from judging.audit.auditing import audit
 from judging.audit.measures import common_lines, holm, interval_alpha
 from judging.audit.ratings import read_ratings
-from judging.audit.roles import AuditOptions, find_layout, read_table
+from judging.audit.roles import AuditOptions, find_layout, moment, read_table
 from tests.judging.audit.tables import as_long, pairs, scores, write
 
 
@@ -42,6 +42,8 @@ def test_a_judge_that_uses_less_of_the_scale_is_not_called_biased(tmp_path):
         ("length", -0.15, {"length": -0.15}),
         ("family", 0.4, {"family": 0.4}),
         ("severity", -0.6, {"severity": -0.6}),
+        ("format", 0.3, {"formatted": 0.3}),
+        ("drift", -0.4, {"drift": -0.4}),
     ],
 )
 def test_a_planted_bias_of_scores_is_found_with_its_size(tmp_path, kind, size, rows):
@@ -49,6 +51,45 @@ def test_a_planted_bias_of_scores_is_found_with_its_size(tmp_path, kind, size, r
     assert found.finding and found.population == "such"
     assert found.effect.such.low < size < found.effect.such.high
     assert abs(found.effect.value - size) < 0.12
+
+
+def test_a_length_bias_does_not_look_smaller_because_better_responses_are_longer(tmp_path):
+    """Quality and length correlate at .53 here, so that a slope without the judge's own regression would be .72 of it."""
+    sizes = [check(found_in(tmp_path, scores(seed=seed, length=0.3, noise=0.2)), "length") for seed in range(4)]
+    assert np.mean([one.effect.value for one in sizes]) == pytest.approx(0.3, abs=0.03)
+
+
+def test_a_judge_that_repeats_one_person_is_found_and_named(tmp_path):
+    found = check(found_in(tmp_path, scores(seed=12, copy=0.5)), "copy")
+    assert found.finding and found.about == "annotator0" and found.population == "these"
+    assert found.effect.these.low < 0.5 < found.effect.these.high and found.effect.why == "one_person"
+    assert not check(found_in(tmp_path, scores(seed=12)), "copy").finding
+
+
+def test_the_moments_of_verdicts_and_the_marks_of_formatting_are_read(tmp_path):
+    table = read_table(write(tmp_path / "t.csv", scores(items=20, seed=13, drift=1.0)))
+    ratings = read_ratings(table, find_layout(table, AuditOptions()))
+    assert set(ratings.formatted) == {0.0, 1.0}
+    assert np.diff(ratings.moments["gpt4_score"]).min() == 0 and ratings.moments["gpt4_score"][0] == 1767261600.0
+    lacking = found_in(tmp_path, scores(items=20, seed=13))
+    said = [text.code for text in lacking.cannot_say]
+    assert "audit.no_format" in said and "audit.no_times" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2026-01-01", 1767225600.0),
+        ("2026-01-01T01:00:00+01:00", 1767225600.0),
+        ("1767225600", 1767225600.0),
+        ("1767225600000", 1767225600.0),
+        ("42", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_a_moment_is_a_date_or_seconds_of_this_age_and_no_duration(text, found):
+    assert moment(text) == found
 
 
 def test_a_judge_that_takes_the_first_side_is_found_and_one_with_its_repeats_too(tmp_path):
