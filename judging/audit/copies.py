@@ -1,9 +1,11 @@
 """Whether a judge repeats one person: its answers follow what sets that person apart from the others. PURE.
 
-An honest judge has only the quality of a response in common with a person r. With m the mean of the other people on a task,
-cov(j, v_r) is then cov(j, m) cov(v_r, m) / G, where G, the mean covariance of two others, is the variance of quality; this
-holds for raters who use the scale more or less widely. What is left over that, divided by the variance that r does not owe
-to quality, is the share of r's own deviations in the judge's answers: 0 for an honest judge, 1 for a copy of r.
+An honest judge has only the quality q of a response in common with a person r, however widely each uses the scale. The other
+people are split into two halves; with their means a and b on a task, cov(v_r, a) = l_r l_a Q, cov(j, b) = l_j l_b Q and
+cov(a, b) = l_a l_b Q, where Q is the variance of q and l how widely each uses the scale. So cov(j, v_r) is then
+cov(v_r, a) cov(j, b) / cov(a, b). What is left over that, divided by var(v_r) - cov(v_r, a) cov(v_r, b) / cov(a, b), the
+variance that r does not owe to quality, is the share of r's own deviations in the judge's answers: 0 for an honest judge, 1
+for one that adds all that r adds.
 """
 
 from contextlib import suppress
@@ -13,11 +15,13 @@ import numpy as np
 
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import CrossedVariance, named_variance
-from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
 from judging.audit.measures import NOTHING, Lines
 
 OTHERS = 2
-"""Fewest other people on a task, so that quality can be told from their noise."""
+"""Fewest other people on a task: one in each half."""
+LEAST_APART = 0.05
+"""The share of a person's variance that must not be owed to quality; with less there is nothing that could be repeated."""
 
 
 @dataclass(frozen=True)
@@ -28,34 +32,18 @@ class CopiedShare:
     found: CrossedVariance
 
 
-def copied_shares(lines: Lines, people: np.ndarray) -> list[CopiedShare]:
-    """One share for each person with 20 instructions on which the judge and two others answered too.
+def copied_shares(lines: Lines, people: IntArray) -> list[CopiedShare]:
+    """One share for each person with 20 instructions on which the judge and others of both halves answered too.
 
     `people` (n,) numbers the person of each line. The variance is the jackknife's over instructions: a share is about one
     person, who is not drawn again. Persons for whom it is not defined are left out.
     """
-    task, value = lines.task, lines.value
-    tasks = len(lines.counts)
-    totals = np.bincount(task, weights=value, minlength=tasks)
-    squares = np.bincount(task, weights=value**2, minlength=tasks)
     order = np.argsort(people, kind="stable")
-    bounds = np.flatnonzero(np.diff(people[order])) + 1
     found = []
-    for own in np.split(order, bounds):
-        at, v = task[own], value[own]
-        others = lines.counts[at] - 1.0
-        enough = others >= OTHERS
-        at, v, others = at[enough], v[enough], others[enough]
-        codes = np.unique(lines.instruction[at], return_inverse=True)[1].reshape(-1)
-        if not codes.size or int(codes.max()) + 1 < MIN_CLUSTERS:
+    for own in np.split(order, np.flatnonzero(np.diff(people[order])) + 1):
+        sums = _sums(lines, people, own)
+        if len(sums) < MIN_CLUSTERS:
             continue
-        total, square = totals[at] - v, squares[at] - v**2
-        mean, product = total / others, (total**2 - square) / (others * (others - 1))
-        judge = lines.judge[at]
-        columns = np.column_stack([np.ones_like(v), v, judge, mean, v * judge, v * mean, judge * mean, product, v**2])
-        sums: FloatArray = np.column_stack([np.bincount(codes, weights=column) for column in columns.T]).astype(
-            np.float64
-        )
         with suppress(NoStatistic):
             share = named_variance(sums, _statistic)
             if np.isfinite(share.these[0]):
@@ -63,13 +51,37 @@ def copied_shares(lines: Lines, people: np.ndarray) -> list[CopiedShare]:
     return found
 
 
+def _sums(lines: Lines, people: IntArray, own: IntArray) -> FloatArray:
+    """Sums by instruction (instructions, 12) over the tasks of the lines `own`, which are one person's."""
+    at, counts = lines.task[own], lines.counts[lines.task[own]]
+    place = np.repeat(np.arange(len(at)), counts)
+    others = np.repeat(lines.first[:-1][at] - np.cumsum(counts) + counts, counts) + np.arange(len(place))
+    person = int(people[own[0]])
+    other, value = people[others], lines.value[others]
+    half = (other - (other > person)) % 2
+    means = []
+    for side in (0, 1):
+        inside = (half == side) & (other != person)
+        given = np.bincount(place[inside], minlength=len(at))
+        total = np.bincount(place[inside], weights=value[inside], minlength=len(at))
+        means.append(np.divide(total, given, out=np.full(len(at), np.nan), where=given > 0))
+    kept = np.isfinite(means[0]) & np.isfinite(means[1])
+    v, j, a, b = (given[kept] for given in (lines.value[own], lines.judge[at], *means))
+    if not v.size:
+        return np.zeros((0, 12))
+    codes = np.unique(lines.instruction[at][kept], return_inverse=True)[1].reshape(-1)
+    columns = (np.ones_like(v), v, j, a, b, v * j, v * a, v * b, j * a, j * b, a * b, v**2)
+    return np.column_stack([np.bincount(codes, weights=column) for column in columns]).astype(np.float64)
+
+
 def _statistic(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
     n = sums[:, :1]
-    v, j, m, vj, vm, jm, product, vv = (sums[:, 1:] / n).T
-    quality = product - m**2
+    v, j, a, b, vj, va, vb, ja, jb, ab, vv = (sums[:, 1:] / n).T
+    quality = ab - a * b
     defined = quality > NOTHING
-    slope = np.where(defined, (vm - v * m) / np.where(defined, quality, 1.0), 0.0)
-    apart = vv - v**2 - slope * (vm - v * m)
-    defined &= apart > NOTHING
-    shared = vj - v * j - slope * (jm - j * m)
+    safe = np.where(defined, quality, 1.0)
+    va, vb, ja, jb, spread = va - v * a, vb - v * b, ja - j * a, jb - j * b, vv - v**2
+    apart = spread - va * vb / safe
+    defined &= apart > LEAST_APART * spread
+    shared = vj - v * j - (va * jb + vb * ja) / 2 / safe
     return (shared / np.where(defined, apart, 1.0))[:, None], defined
