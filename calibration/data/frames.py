@@ -76,8 +76,8 @@ class ScoreFrame:
         """
         return np.where(self.variant > 0, self.high + 1 + self.variant, self.value)
 
-    def select(self, mask: Bools) -> "ScoreFrame":
-        """The entries where `mask`, shape (n,), is true; the labels stay."""
+    def select(self, mask: Bools | Ints) -> "ScoreFrame":
+        """The entries where `mask`, shape (n,), is true, or at these places; the labels stay."""
         arrays = {
             field.name: getattr(self, field.name)[mask]
             for field in fields(self)

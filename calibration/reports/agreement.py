@@ -14,18 +14,15 @@ from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.cache import SLOW_SCORES, shown_setting
 from calibration.reports.codec import Missing
+from calibration.reports.judge_matches import labelled_tasks
 from calibration.reports.people.groups import NamedPair, Rows
 from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters, stated
 from calibration.reports.registry import ReportKind, Settings, known, register, report_of
 from calibration.statistics.agreement.alpha import Alpha, Metric, krippendorff_alpha
-from calibration.statistics.agreement.leave_one_out import (
-    LeaveOneOut,
-    OuterLeaveOneOut,
-    leave_one_out,
-    outer_leave_one_out,
-)
+from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out, outer_leave_one_out
 from calibration.statistics.agreement.rater_correlations import rater_matrix
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.agreement import Beside, beside_people
 from calibration.statistics.ties import level_places
 from core.errors import UserError
 
@@ -117,13 +114,16 @@ class RaterCorrelations:
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """A judge's outer leave-one-out agreement with people (0 to 1) on `n` tasks; `unscored` verdicts are left out."""
+    """A judge's outer leave-one-out agreement with people (0 to 1) on `n` tasks; `unscored` verdicts are left out.
+
+    `beside` has it with its intervals, beside people's own on the same tasks.
+    """
 
     loo: float
     n: int
     unscored: int
     chance: float
-    interval: Interval
+    beside: Beside
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _report(study: Study, frame: ScoreFrame, criterion: str, draws: int, seed: i
         by_category=_category_rows(part, rows),
         by_cohort=_cohort_rows(part, rows),
         matrix=_matrix(part, kinds, rows),
-        judges=_judges(study, part, key, draws, seed),
+        judges=_judges(study, part, key, seed),
     )
 
 
@@ -258,7 +258,7 @@ def _kinds(part: ScoreFrame) -> dict[int, str]:
     return dict(Rater.objects.filter(pk__in=np.unique(part.rater).tolist()).values_list("pk", "kind"))
 
 
-def _interval(estimate: LeaveOneOut | OuterLeaveOneOut | Alpha) -> Interval:
+def _interval(estimate: LeaveOneOut | Alpha) -> Interval:
     return Interval(estimate.low, estimate.high, estimate.interval_kind, estimate.clusters)
 
 
@@ -358,15 +358,13 @@ def _by_number(name: str) -> list[tuple[int, str]]:
     return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in re.split(r"(\d+)", name)]
 
 
-def _judges(
-    study: Study, part: ScoreFrame, key: str, draws: int, seed: int
-) -> dict[str, JudgeAgreement | NoJudgeAgreement]:
+def _judges(study: Study, part: ScoreFrame, key: str, seed: int) -> dict[str, JudgeAgreement | NoJudgeAgreement]:
     """Compare each judge with people: outer leave-one-out on tasks with a usable verdict; the others are counted."""
     verdicts = judges_verdicts(study, key)
     codes = level_places(np.concatenate([part.label_values, verdicts.value]))
     people, judged = codes[: len(part)], codes[len(part) :]
     tasks, places = np.unique(part.task, return_inverse=True)
-    places = places.reshape(-1).astype(np.int64)
+    among = labelled_tasks(part, places.reshape(-1).astype(np.int64), people)
     found: dict[str, JudgeAgreement | NoJudgeAgreement] = {}
     for pk, name in sorted(verdicts.names.items(), key=lambda pair: pair[1]):
         own = (verdicts.judge == pk) & np.isin(verdicts.task, tasks)
@@ -374,9 +372,10 @@ def _judges(
         labels[np.searchsorted(tasks, verdicts.task[own])] = judged[own]
         unscored = verdicts.unscored.get(pk, 0)
         try:
-            outer = outer_leave_one_out(places, people, labels, draws=draws, seed=seed, clusters=part.instruction)
+            outer = outer_leave_one_out(among.task, people, labels)
+            beside = beside_people(among, labels, seed=seed)
         except NoStatistic as error:
             found[name] = NoJudgeAgreement(unscored, str(error), type(error).__name__)
             continue
-        found[name] = JudgeAgreement(outer.rate, outer.n_tasks, unscored, outer.chance, _interval(outer))
+        found[name] = JudgeAgreement(outer.rate, outer.n_tasks, unscored, outer.chance, beside)
     return found

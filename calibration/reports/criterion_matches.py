@@ -12,7 +12,7 @@ from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import Verdicts, judges_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
-from calibration.reports.judge_matches import Drawn
+from calibration.reports.judge_matches import labelled_tasks
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.leave_one_out import (
     LeaveOneOut,
@@ -20,15 +20,15 @@ from calibration.statistics.agreement.leave_one_out import (
     leave_one_out,
     outer_leave_one_out,
 )
+from calibration.statistics.judges.agreement import Beside, LabelledTasks, beside_people, same_as_majority
 from calibration.statistics.judges.comparison import (
     MajorityAccuracy,
     accuracy_against_majority,
     confusion,
     majority_labels,
 )
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.ties import level_places
-
-DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,18 @@ class EqualAnswers(MajorityAccuracy):
 
 @dataclass(frozen=True)
 class Matches:
-    """A judge beside people: leave-one-out agreement of both, and equal answers; `unscored` verdicts are left out."""
+    """A judge beside people: leave-one-out agreement of both, and equal answers; `unscored` verdicts are left out.
+
+    `outer`, `people` and `majority` count tasks and chance; `beside` and `equal` have the same rates with intervals for
+    raters like these and for these raters.
+    """
 
     unscored: int
     outer: OuterLeaveOneOut | Missing
     people: LeaveOneOut | Missing
     majority: EqualAnswers | Missing
+    beside: Beside | Missing
+    equal: PeopleEstimate | Missing
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class JudgesByCriterion:
 
 
 def criterion_settings() -> Settings:
-    return {"draws": DRAWS, "seed": 0}
+    return {"seed": 0}
 
 
 def _compute(study: Study, settings: Settings) -> tuple[str, JudgesByCriterion]:
@@ -82,14 +88,14 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesByCriterion]:
     labels = label_frame(kinds=ABOUT_RESPONSES, study=study, people=people)
     hashed = data_hash(labels)
     people, labels = (of.select((of.response_b == 0) & of.applicable) for of in (people, labels))
-    draws, seed = int(settings["draws"]), int(settings["seed"])
+    seed = int(settings["seed"])
     rows: dict[int, list[CriterionMatches]] = {}
     counts: Counter[int] = Counter()
     for key in ordered_keys(people):
         verdicts = judges_verdicts(study, key)
         counts.update(verdicts.judge.tolist())
         for pk in verdicts.names:
-            matches = part(partial(_matches, people.of_criterion(key), labels, key, verdicts, pk, draws, seed))
+            matches = part(partial(_matches, people.of_criterion(key), labels, key, verdicts, pk, seed))
             rows.setdefault(pk, []).append(CriterionMatches(key, matches))
     known = Rater.objects.in_bulk(rows)
     judges = sorted(known.values(), key=lambda judge: (-counts[judge.pk], judge.name, judge.pk))
@@ -102,27 +108,25 @@ BY_CRITERION: ReportKind[JudgesByCriterion] = register(
 )
 
 
-def _matches(
-    people: ScoreFrame, labels: ScoreFrame, key: str, verdicts: Verdicts, judge: int, draws: int, seed: int
-) -> Matches:
+def _matches(people: ScoreFrame, labels: ScoreFrame, key: str, verdicts: Verdicts, judge: int, seed: int) -> Matches:
     """Compare one judge with people on one criterion, on the tasks that both have answered. Raises NothingToRead.
 
     Leave-one-out measures the judge as a rater among raters; `labels` are what its equal answers are counted against.
     """
-    place, given, verdict, drawn = _beside(people, verdicts, judge, draws, seed)
-    settled = _beside(labels.of_criterion(key), verdicts, judge, draws, seed)
+    among, verdict = _beside(people, verdicts, judge)
+    settled, said = _beside(labels.of_criterion(key), verdicts, judge)
     return Matches(
         unscored=int(verdicts.unscored.get(judge, 0)),
-        outer=part(partial(outer_leave_one_out, place, given, verdict, **drawn)),
-        people=part(partial(leave_one_out, place, given, **drawn)),
-        majority=part(partial(_majority, settled[2], settled[0], settled[1], settled[3])),
+        outer=part(partial(outer_leave_one_out, among.task, among.label, verdict)),
+        people=part(partial(leave_one_out, among.task, among.label)),
+        majority=part(partial(_majority, said, settled)),
+        beside=part(partial(beside_people, among, verdict, seed=seed)),
+        equal=part(partial(same_as_majority, settled, said, seed=seed)),
     )
 
 
-def _beside(
-    people: ScoreFrame, verdicts: Verdicts, judge: int, draws: int, seed: int
-) -> tuple[Ints, Ints, Ints, Drawn]:
-    """The place of each answer's task, the answer, and by task the judge's verdict; what intervals are drawn from."""
+def _beside(people: ScoreFrame, verdicts: Verdicts, judge: int) -> tuple[LabelledTasks, Ints]:
+    """People's answers, and by task the judge's verdict."""
     own = verdicts.judge == judge
     tasks = np.intersect1d(verdicts.task[own], people.task)
     if not tasks.size:
@@ -133,11 +137,11 @@ def _beside(
     given, verdict = labels[: len(theirs)], np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, verdicts.task[own])] = labels[len(theirs) :]
     place = np.searchsorted(tasks, theirs.task).astype(np.int64)
-    return place, given, verdict, {"draws": draws, "seed": seed, "clusters": theirs.instruction}
+    return labelled_tasks(theirs, place, given), verdict
 
 
-def _majority(verdict: Ints, place: Ints, given: Ints, drawn: Drawn) -> EqualAnswers:
-    found = accuracy_against_majority(verdict, place, given, **drawn)
-    counts = confusion(verdict, majority_labels(place, given)).counts
+def _majority(verdict: Ints, people: LabelledTasks) -> EqualAnswers:
+    found = accuracy_against_majority(verdict, people.task, people.label)
+    counts = confusion(verdict, majority_labels(people.task, people.label)).counts
     chance = float(counts.sum(axis=0) @ counts.sum(axis=1)) / float(counts.sum()) ** 2
     return EqualAnswers(**vars(found), chance=chance)

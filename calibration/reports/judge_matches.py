@@ -10,6 +10,7 @@ from annotation.models import Rater
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut, outer_leave_one_out
+from calibration.statistics.judges.agreement import Beside, LabelledTasks, beside_people, same_as_majority
 from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
 from calibration.statistics.judges.comparison import (
     Confusion,
@@ -23,8 +24,10 @@ from calibration.statistics.judges.correlations import (
     ScoredResponses,
     Slopes,
     judge_correlation,
+    judge_minus_people,
     judge_slopes,
 )
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.ranking.rank_correlations import RankCorrelations, rank_correlations
 from calibration.statistics.report_reasons import TooFewModelMeans
 
@@ -34,11 +37,17 @@ SIDES = ("b", "tie", "a", "both_bad")
 
 @dataclass(frozen=True)
 class PairMatches:
-    """A judge's preferences beside people's; the counts (4, 4) of the confusion are in the order of SIDES."""
+    """A judge's preferences beside people's; the counts (4, 4) of the confusion are in the order of SIDES.
+
+    `accuracy` and `leave_one_out` count tasks and verdicts; `majority` and `beside` have the same rates with their intervals
+    for raters like these and for these raters, `beside` also people's own on the same pairs.
+    """
 
     accuracy: MajorityAccuracy | Missing
     leave_one_out: OuterLeaveOneOut | Missing
     confusion: Confusion | Missing
+    majority: PeopleEstimate | Missing
+    beside: Beside | Missing
 
 
 @dataclass(frozen=True)
@@ -105,23 +114,30 @@ def shares_of(frame: ScoreFrame) -> Floats:
     return np.clip((frame.value - frame.low) / width, 0.0, 1.0)
 
 
-def pair_matches(people: ScoreFrame, labels: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> PairMatches:
+def pair_matches(people: ScoreFrame, labels: ScoreFrame, judge: ScoreFrame, seed: int) -> PairMatches:
     """Compute accuracy against the labels (people's majority), outer leave-one-out and confusions, on the pairs that both
     answered. Leave-one-out measures the judge among the raters, `people`.
     """
-    verdict, place, given, drawn = _beside(labels, judge, draws, seed)
-    beside = part(lambda: _beside(people, judge, draws, seed))
+    verdict, settled = _beside(labels, judge)
+    beside = part(lambda: _beside(people, judge))
+    if isinstance(beside, Missing):
+        outer: OuterLeaveOneOut | Missing = beside
+        both: Beside | Missing = beside
+    else:
+        own, among = beside
+        outer = part(partial(outer_leave_one_out, among.task, among.label, own))
+        both = part(partial(beside_people, among, own, seed=seed))
     return PairMatches(
-        accuracy=part(partial(accuracy_against_majority, verdict, place, given, **drawn)),
-        leave_one_out=beside
-        if isinstance(beside, Missing)
-        else part(partial(outer_leave_one_out, beside[1], beside[2], beside[0], **beside[3])),
-        confusion=part(lambda: _confusion(verdict, majority_labels(place, given))),
+        accuracy=part(partial(accuracy_against_majority, verdict, settled.task, settled.label)),
+        leave_one_out=outer,
+        confusion=part(lambda: _confusion(verdict, majority_labels(settled.task, settled.label))),
+        majority=part(partial(same_as_majority, settled, verdict, seed=seed)),
+        beside=both,
     )
 
 
-def _beside(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tuple[Ints, Ints, Ints, Drawn]:
-    """By pair the judge's side; the place and the side of each answer; what intervals are drawn from."""
+def _beside(people: ScoreFrame, judge: ScoreFrame) -> tuple[Ints, LabelledTasks]:
+    """By pair the judge's side, and people's sides."""
     theirs, own = preferences(people), preferences(judge)
     tasks, place = np.unique(theirs.task, return_inverse=True)
     own = own.select(np.isin(own.task, tasks))
@@ -129,8 +145,16 @@ def _beside(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tup
         raise NothingToRead("people and this judge have no pair in common")
     verdict = np.full(len(tasks), -1, dtype=np.int64)
     verdict[np.searchsorted(tasks, own.task)] = side_labels(own)
-    drawn: Drawn = {"draws": draws, "seed": seed, "clusters": theirs.instruction}
-    return verdict, place.reshape(-1).astype(np.int64), side_labels(theirs), drawn
+    return verdict, labelled_tasks(theirs, place.reshape(-1).astype(np.int64), side_labels(theirs))
+
+
+def labelled_tasks(people: ScoreFrame, task: Ints, label: Ints) -> LabelledTasks:
+    """People's labels, one line each (n,), of tasks and labels as codes from 0 up."""
+    rater, instruction = (
+        np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        for codes in (people.rater, people.instruction)
+    )
+    return LabelledTasks(task, label, rater, instruction, are_positions(people))
 
 
 def _confusion(verdict: Ints, majority: Ints) -> Confusion:
@@ -196,7 +220,21 @@ def item_slopes(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Slopes:
     return _slopes(_items_asked(people, judge), seed)
 
 
+def pair_offset(people: ScoreFrame, judge: ScoreFrame, seed: int) -> PeopleEstimate:
+    """The mean over pairs of the judge's graded preference minus people's, as shares of the scale."""
+    return judge_minus_people(_scored(_pairs_asked(people, judge)), seed=seed)
+
+
+def item_offset(people: ScoreFrame, judge: ScoreFrame, seed: int) -> PeopleEstimate:
+    """The same of graded answers to items, or overall scores."""
+    return judge_minus_people(_scored(_items_asked(people, judge)), seed=seed)
+
+
 def _slopes(asked: _SharedQuestions, seed: int) -> Slopes:
+    return judge_slopes(_scored(asked), seed=seed)
+
+
+def _scored(asked: _SharedQuestions) -> ScoredResponses:
     own, verdict = _means(asked.judged, shares_of(asked.own))
     theirs, questions = asked.theirs, asked.questions
     given = np.isin(questions, own)
@@ -204,7 +242,7 @@ def _slopes(asked: _SharedQuestions, seed: int) -> Slopes:
         raise NothingToRead("people and this judge have nothing in common")
     theirs, questions = theirs.select(given), questions[given]
     known, first, place = np.unique(questions, return_index=True, return_inverse=True)
-    scored = ScoredResponses(
+    return ScoredResponses(
         judge=verdict[np.searchsorted(own, known)],
         instruction=theirs.instruction[first],
         model=theirs.model[first],
@@ -213,7 +251,6 @@ def _slopes(asked: _SharedQuestions, seed: int) -> Slopes:
         value=shares_of(theirs),
         positions=are_positions(theirs),
     )
-    return judge_slopes(scored, seed=seed)
 
 
 def _single(frame: ScoreFrame, role: str) -> ScoreFrame:
@@ -261,6 +298,24 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Corr
             found = part(partial(_responses, *parts, seed))
             rows.append(CategoryCorrelation("category", name, name, pk, found))
     return [*rows, ModelsCorrelation("models", "", part(lambda: _models(own, theirs)))]
+
+
+def criterion_apart(people: ScoreFrame, judge: ScoreFrame, key: str, seed: int) -> PeopleEstimate:
+    """The mean over responses of the judge's score of a criterion minus people's, in points of its scale."""
+    own, theirs = _one_criterion(judge, key), _one_criterion(people, key)
+    responses, verdict = _means(own.response, own.value)
+    given = theirs.select(np.isin(theirs.response, responses))
+    known, first, place = np.unique(given.response, return_index=True, return_inverse=True)
+    scored = ScoredResponses(
+        judge=verdict[np.searchsorted(responses, known)],
+        instruction=given.instruction[first],
+        model=given.model[first],
+        response=place.reshape(-1).astype(np.int64),
+        rater=given.rater,
+        value=given.value,
+        positions=are_positions(given),
+    )
+    return judge_minus_people(scored, seed=seed)
 
 
 def _one_criterion(frame: ScoreFrame, key: str) -> ScoreFrame:

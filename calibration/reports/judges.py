@@ -1,8 +1,9 @@
 """The detailed report on a study's judges: biases, gaps to people's scores, prediction-powered estimates, findings."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -18,14 +19,27 @@ from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.judge_matches import (
     Correlations,
     PairMatches,
+    are_positions,
+    criterion_apart,
+    item_offset,
     item_shares,
     item_slopes,
     pair_matches,
+    pair_offset,
     pair_shares,
     pair_slopes,
     score_correlations,
 )
-from calibration.reports.pair_rankings import PlayedGames, length_parts, played_games, position_part
+from calibration.reports.pair_rankings import (
+    PeopleSways,
+    PlayedGames,
+    length_parts,
+    people_sways,
+    played_games,
+    position_part,
+)
+from calibration.reports.people.judged_truth import JudgedTruth, judged_truth
+from calibration.reports.raters import correct_answers
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
 from calibration.statistics.judges.bias import (
@@ -39,7 +53,9 @@ from calibration.statistics.judges.bias import (
     swap_agreement,
 )
 from calibration.statistics.judges.calibration import SoftVerdicts
-from calibration.statistics.judges.correlations import Slopes
+from calibration.statistics.judges.correlations import ScoredResponses, Slopes, judge_minus_people
+from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.people_biases import Answers, SwapRates, swap_rates
 from calibration.statistics.judges.prediction_powered import (
     Estimate,
     LabelsNeeded,
@@ -70,12 +86,27 @@ SHARED_FROM = 3
 
 @dataclass(frozen=True)
 class Sways:
-    """What sways the `n` preferences of people or of one judge."""
+    """What sways the `n` preferences of people or of one judge; `for_both` has people's rates for both populations."""
 
     n: int
     position: PositionBias | Missing
     swap: SwapAgreement | Missing
     length: list[LengthBias | Missing] | Missing
+    for_both: PeopleSways | None
+
+
+@dataclass(frozen=True)
+class OwnFamily(SelfPreference):
+    """A judge's lift for its own family; `over_people` is the lift for raters like these and for these raters."""
+
+    over_people: PeopleEstimate | Missing
+
+
+@dataclass(frozen=True)
+class CriterionGaps(ScoreGaps):
+    """A judge's gaps on a criterion; `apart` is judge minus people for raters like these and for these raters."""
+
+    apart: PeopleEstimate | Missing
 
 
 @dataclass(frozen=True)
@@ -87,7 +118,8 @@ class PairJudge:
     matches: PairMatches | Missing
     soft: SoftVerdicts | Missing
     slopes: Slopes | Missing
-    own_family: SelfPreference | Missing
+    own_family: OwnFamily | Missing
+    offset: PeopleEstimate | Missing
 
 
 @dataclass(frozen=True)
@@ -116,7 +148,8 @@ class ScoreJudge:
     correlations: Correlations | Missing
     soft: SoftVerdicts | Missing
     slopes: Slopes | Missing
-    gaps: list[ScoreGaps] | Missing
+    gaps: list[CriterionGaps] | Missing
+    offset: PeopleEstimate | Missing
     powered: list[ModelEstimate] | Missing
     separate: Separation | Missing
 
@@ -129,6 +162,7 @@ class JudgeReport:
     one: str
     other: str
     reasonable: list[ReasonableRate] | Missing
+    truth: list[JudgedTruth] | Missing
 
 
 @dataclass(frozen=True)
@@ -201,7 +235,10 @@ def _state_beside(beside: QuerySet[Assignment]) -> dict[str, int]:
 def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
     people = score_frame(kinds=EVERY_KIND, study=study, judges=False)
     labels = label_frame(kinds=EVERY_KIND, study=study, people=people)
-    hashed = data_hash(labels)
+    truth = correct_answers(study)
+    hashed = (
+        data_hash(labels) if truth is None else sha256(f"{data_hash(labels)} {data_hash(truth)}".encode()).hexdigest()
+    )
     draws, seed = int(settings["draws"]), int(settings["seed"])
     kind = kind_asked(study)
     judges = [row.judge for row in judges_by_verdicts(study, elsewhere=kind != "pairs") if row.verdicts]
@@ -212,6 +249,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
         one=settings["one"],
         other=settings["other"],
         reasonable=part(lambda: reasonable_rates(study, draws, seed)),
+        truth=part(lambda: judged_truth(study, truth)),
     )
     if kind == "pairs":
         rows = [_on_pairs(study, people, labels, judge, settings) for judge in judges]
@@ -247,10 +285,11 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
     return PairJudge(
         judge=judge.name,
         sways=_sways(study, judge, draws, seed),
-        matches=part(lambda: pair_matches(people, labels, frame, draws, seed)),
+        matches=part(lambda: pair_matches(people, labels, frame, seed)),
         soft=part(lambda: pair_shares(labels, frame, draws, seed)),
         slopes=part(lambda: pair_slopes(labels, frame, seed)),
         own_family=part(lambda: _own_family(labels, frame, family, draws, seed)),
+        offset=part(lambda: pair_offset(labels, frame, seed)),
     )
 
 
@@ -273,7 +312,17 @@ def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Sways:
         position=part(lambda: position_part(games(twice), draws, seed)),
         swap=part(lambda: _swaps(study, judge.pk if judge else None, draws, seed)),
         length=part(lambda: length_parts(games(frame), draws, seed)),
+        for_both=None if judge else _people_sways(study, frame, games, seed),
     )
+
+
+def _people_sways(
+    study: Study, frame: ScoreFrame, games: Callable[[ScoreFrame], PlayedGames], seed: int
+) -> PeopleSways:
+    found = part(lambda: people_sways(games(frame), seed))
+    if isinstance(found, Missing):
+        return PeopleSways(found, found, [found])
+    return replace(found, swap=part(lambda: _people_swaps(study, seed)))
 
 
 def _preferences(frame: ScoreFrame) -> ScoreFrame:
@@ -281,9 +330,21 @@ def _preferences(frame: ScoreFrame) -> ScoreFrame:
 
 
 def _swaps(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreement:
-    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders.
+    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders."""
+    own, once, again = _seen_twice(study, judge)
+    return swap_agreement(once, again, clusters=own.instruction, draws=draws, seed=seed)
 
-    Of several answers in one order, the first counts. Raises NeverSwapped if nobody saw a pair in both orders.
+
+def _people_swaps(study: Study, seed: int) -> SwapRates:
+    own, once, again = _seen_twice(study, None)
+    return swap_rates(once, again, Answers(own.rater, own.instruction, are_positions(own)), seed=seed)
+
+
+def _seen_twice(study: Study, judge: int | None) -> tuple[ScoreFrame, Floats, Floats]:
+    """The first answers to each (rater, task) seen in both orders, their points and those of the second order.
+
+    Points are those of the side that was shown first. Of several answers in one order, the first counts. Raises
+    NeverSwapped if nobody saw a pair in both orders.
     """
     frame = score_frame(
         kinds=[Task.Kind.PAIR],
@@ -303,9 +364,7 @@ def _swaps(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreem
     _, left, right = np.intersect1d(first, second, return_indices=True)
     if not left.size:
         raise NeverSwapped("No pair was shown to the same rater from both sides.")
-    return swap_agreement(
-        points[once[left]], 1 - points[again[right]], clusters=own.instruction[once[left]], draws=draws, seed=seed
-    )
+    return own.select(once[left]), points[once[left]], 1 - points[again[right]]
 
 
 def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bools) -> tuple[Ints, Ints]:
@@ -320,7 +379,7 @@ def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bool
     return keys, places[at]
 
 
-def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> SelfPreference:
+def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> OwnFamily:
     """Compute the judge's lift for models of its own family over people's mean preference on the same pairs."""
     if not family:
         raise NoFamily("The judge's own family is not known.")
@@ -332,13 +391,38 @@ def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, 
     mean = np.bincount(place.reshape(-1), weights=(1 + np.sign(theirs.value)) / 2) / np.bincount(place.reshape(-1))
     own = own.select(np.isin(own.task, tasks))
     related = [np.array([known.get(pk) == family for pk in side.tolist()]) for side in (own.model, own.model_b)]
-    return self_preference(
+    found = self_preference(
         related[0],
         related[1],
         (1 + np.sign(own.value)) / 2,
         mean[np.searchsorted(tasks, own.task)],
         clusters=own.instruction,
         draws=draws,
+        seed=seed,
+    )
+    one = related[0] != related[1]
+    over = part(partial(_lift, own.select(one), related[0][one], theirs, seed))
+    return OwnFamily(**vars(found), over_people=over)
+
+
+def _lift(own: ScoreFrame, first: Bools, theirs: ScoreFrame, seed: int) -> PeopleEstimate:
+    """Judge minus people over the judge's verdicts, in points of the side of its family, which is `first` or the second."""
+    side = dict(zip(own.task.tolist(), first.tolist(), strict=True))
+    theirs = theirs.select(np.isin(theirs.task, own.task))
+    tasks, at, place = np.unique(theirs.task, return_index=True, return_inverse=True)
+    of_family = np.array([side[task] for task in theirs.task.tolist()])
+    said, given = (1 + np.sign(own.value)) / 2, (1 + np.sign(theirs.value)) / 2
+    judge = dict(zip(own.task.tolist(), np.where(first, said, 1 - said).tolist(), strict=True))
+    return judge_minus_people(
+        ScoredResponses(
+            judge=np.array([judge[task] for task in tasks.tolist()]),
+            instruction=theirs.instruction[at],
+            model=np.zeros(len(tasks), dtype=np.int64),
+            response=place.reshape(-1).astype(np.int64),
+            rater=theirs.rater,
+            value=np.where(of_family, given, 1 - given),
+            positions=are_positions(theirs),
+        ),
         seed=seed,
     )
 
@@ -358,13 +442,14 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
         correlations=part(lambda: score_correlations(people, frame, seed)),
         soft=part(lambda: item_shares(people, frame, draws, seed)),
         slopes=part(lambda: item_slopes(people, frame, seed)),
-        gaps=part(lambda: list(_gaps(people, frame, draws, seed))),
+        gaps=part(lambda: _gaps(people, frame, draws, seed)),
+        offset=part(lambda: item_offset(people, frame, seed)),
         powered=powered,
         separate=separate,
     )
 
 
-def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tuple[ScoreGaps, ...]:
+def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> list[CriterionGaps]:
     """Compare the judge's score of each response and criterion with the mean of people's."""
     ours, theirs, names, clusters = [], [], [], []
     for key in judge.criterion_keys:
@@ -380,9 +465,13 @@ def _gaps(people: ScoreFrame, judge: ScoreFrame, draws: int, seed: int) -> tuple
         raise NothingToRead("people and this judge have no response in common")
     width = float((people.high - people.low).max())
     limits = (1.0, 2.0, 3.0, 4.0) if width > 1 else (0.25, 0.5, 0.75, 1.0)
-    return score_gaps(
+    found = score_gaps(
         np.array(ours), np.array(theirs), names, at_least=limits, clusters=clusters, draws=draws, seed=seed
     )
+    return [
+        CriterionGaps(**vars(row), apart=part(partial(criterion_apart, people, judge, str(row.criterion), seed)))
+        for row in found
+    ]
 
 
 def _by_response(frame: ScoreFrame, key: str) -> dict[int, tuple[float, int]]:

@@ -13,6 +13,8 @@ from calibration.data.scores import named_raters
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.crossed import Crossed, WhyNot
 from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, LengthBias, PositionBias, length_bias, position_bias
+from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.people_biases import Answers, SwapRates, first_side_wins, longer_preferred
 from calibration.statistics.ranking.bradley_terry import (
     ELO_POINTS,
     BradleyTerryIntervals,
@@ -43,7 +45,7 @@ from calibration.statistics.ranking.strength_populations import (
     exact_p,
     strength_bounds,
 )
-from calibration.statistics.report_reasons import NoLengths, NoPairs, NoPositions
+from calibration.statistics.report_reasons import NeverSwapped, NoLengths, NoPairs, NoPositions
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
 
@@ -186,10 +188,20 @@ class SuchEnds:
 
 
 @dataclass(frozen=True)
+class PeopleSways:
+    """What sways people, for raters like these and for these raters: wins of the first side, swaps, and at each length."""
+
+    first_wins: PeopleEstimate | Missing
+    swap: SwapRates | Missing
+    length: list[PeopleEstimate | Missing]
+
+
+@dataclass(frozen=True)
 class PairParts:
     """Every part of a ranking from `n_games` comparisons; `n_left_out` compare no two different models.
 
-    `points_such` and `davidson_such` are ends for raters like these, None where they are not stated.
+    `points_such` and `davidson_such` are ends for raters like these, None where they are not stated; `sways` are people's,
+    None where judges alone answered.
     """
 
     n_games: int
@@ -204,6 +216,7 @@ class PairParts:
     by_category: list[CategoryPoints]
     points_such: SuchEnds | Missing | None = None
     davidson_such: SuchEnds | Missing | None = None
+    sways: PeopleSways | None = None
 
 
 @dataclass(frozen=True)
@@ -292,6 +305,7 @@ def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) 
         by_category=_by_category(played, draws, seed),
         points_such=part(lambda: _such_ends(crossed_points(played.games, played.rater))),
         davidson_such=part(lambda: _davidson_such(played)),
+        sways=None if frame.is_judge.all() else people_sways(played, seed),
     )
 
 
@@ -445,6 +459,37 @@ def position_part(played: PlayedGames, draws: int, seed: int) -> PositionBias:
     if not mask.any():
         raise NoPositions("It is not recorded which side was shown first.")
     return position_bias(played.games.score[mask], clusters=played.instruction[mask], draws=draws, seed=seed)
+
+
+def people_sways(played: PlayedGames, seed: int) -> PeopleSways:
+    """Compute what sways people for both populations, but for swaps."""
+    return PeopleSways(
+        first_wins=part(lambda: _first_wins(played, seed)),
+        swap=Missing.because(NeverSwapped("No pair was shown to the same rater from both sides.")),
+        length=[part(partial(_longer, played, threshold, seed)) for threshold in (1, *LENGTH_THRESHOLDS)],
+    )
+
+
+def _answers(played: PlayedGames, mask: Bools) -> Answers:
+    named = played.rater is not None
+    rater = played.rater[mask] if played.rater is not None else np.zeros(int(mask.sum()), dtype=np.int64)
+    return Answers(rater, played.instruction[mask], positions=not named)
+
+
+def _first_wins(played: PlayedGames, seed: int) -> PeopleEstimate:
+    mask = played.known_side
+    if not mask.any():
+        raise NoPositions("It is not recorded which side was shown first.")
+    return first_side_wins(played.games.score[mask], _answers(played, mask), seed=seed)
+
+
+def _longer(played: PlayedGames, threshold: int, seed: int) -> PeopleEstimate:
+    mask = played.known_length
+    if not mask.any():
+        raise NoLengths("The texts are not stored.")
+    lengths = played.first_chars[mask].astype(np.float64), played.second_chars[mask].astype(np.float64)
+    answers = _answers(played, mask)
+    return longer_preferred(*lengths, played.games.score[mask], answers, threshold=threshold, seed=seed)
 
 
 def length_parts(played: PlayedGames, draws: int, seed: int) -> list[LengthBias | Missing]:

@@ -224,7 +224,7 @@ def who_rated(frame: ScoreFrame) -> Who:
 
 def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
     everybody = score_frame(kinds=EVERY_KIND, study=study, repeats=True)
-    truth = _correct_answers(study)
+    truth = correct_answers(study)
     hashed = data_hash(everybody)
     if truth is not None:
         hashed = sha256(f"{hashed} {data_hash(truth)}".encode()).hexdigest()
@@ -268,7 +268,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
     )
 
 
-def _correct_answers(study: Study) -> ScoreFrame | None:
+def correct_answers(study: Study) -> ScoreFrame | None:
     """Read the answers that a lead or a table gave as correct, if the study takes them for labels."""
     decided = decided_studies(study)
     if not decided:

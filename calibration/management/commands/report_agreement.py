@@ -20,6 +20,7 @@ from calibration.reports.codec import Missing, plain
 from calibration.reports.people.populations import Interval, SuchRaters
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.agreement.populations import LEAST_RATERS, measure_names
+from calibration.web.messages.people_estimates import people_words
 from calibration.web.messages.statistics import by_items
 
 
@@ -73,7 +74,7 @@ class Command(StudyCommand):
                 self.stdout.write(f"{title} {found.value:.4f} ({_interval(found.these)})\n  {_such(found.such)}")
         for name, judge in report.judges.items():
             if isinstance(judge, JudgeAgreement):
-                said = f"{judge.loo:.4f} ({_interval(judge.interval)})"
+                said = people_words(judge.beside.judge, step=0.0001)
             else:
                 said = judge.reason
             self.stdout.write(f"judge {name}: {said}, n {judge.n}, unscored {judge.unscored}")

@@ -87,6 +87,49 @@ def beside_people(people: LabelledTasks, verdicts: IntArray, *, seed: int = 0) -
     return Beside(judge, theirs, apart, table.n)
 
 
+def same_as_majority(people: LabelledTasks, verdicts: IntArray, *, seed: int = 0) -> PeopleEstimate:
+    """The share of tasks on which a judge gives the label that more people gave than any other (see MajorityAccuracy).
+
+    verdicts (highest task + 1,), -1 for none. A task without a single such label is left out, also where it has none once a
+    rater is left out. Raises TooFewRatings where no task is left.
+    """
+    counts = count_table(people.task, people.label)
+    kept = np.flatnonzero((counts.sum(axis=1) > 0) & (verdicts[: len(counts)] >= 0))
+    place = np.full(len(counts), -1, dtype=np.int64)
+    place[kept] = np.arange(kept.size)
+    order = np.argsort(place[people.task], kind="stable")
+    order = order[place[people.task][order] >= 0]
+    task, column = place[people.task][order], people.label[order]
+    table, said = counts[kept], verdicts[kept]
+    width = counts.shape[1]
+
+    def adds(rows: IntArray, at: IntArray) -> FloatArray:
+        top = rows.max(axis=1)
+        single = ((rows == top[:, None]).sum(axis=1) == 1) & (top > 0)
+        own = np.where(said[at] < width, rows[np.arange(len(rows)), np.minimum(said[at], width - 1)], -1)
+        return np.column_stack([single & (own == top), single]).astype(np.float64)
+
+    def whole(start: int, end: int) -> FloatArray:
+        return adds(table[start:end], np.arange(start, end))
+
+    def without(start: int, end: int) -> FloatArray:
+        left = table[task[start:end]]
+        left[np.arange(end - start), column[start:end]] -= 1
+        return adds(left, task[start:end])
+
+    def statistic(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
+        return _ratios(sums)
+
+    if not kept.size or not whole(0, kept.size)[:, 1].any():
+        raise TooFewRatings(0, 1, "tasks with a single most frequent label and a usable verdict")
+    instruction = np.zeros(kept.size, dtype=np.int64)
+    instruction[task] = _numbered(people.instruction[order])
+    first = np.searchsorted(task, np.arange(kept.size + 1))
+    sums = TaskSums(instruction, _numbered(people.rater[order]), first, 2, whole, without)
+    (found,) = estimates_of(sums, statistic, ["share"], positions=people.positions, seed=seed)
+    return found
+
+
 def people_among_themselves(people: LabelledTasks, *, seed: int = 0) -> tuple[PeopleEstimate, int]:
     """People's inner leave-one-out agreement, and on how many tasks. Raises TooFewRatings."""
     table = _Table.of(people, np.zeros((0, int(people.task.max(initial=0)) + 1), dtype=np.int64))

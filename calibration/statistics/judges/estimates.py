@@ -16,7 +16,7 @@ from calibration.statistics.populations import (
     such_raters,
     these_raters,
 )
-from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, Labels, cluster_codes
 
 Population: TypeAlias = Literal["such", "these"]
 PeopleInterval: TypeAlias = Literal["crossed95", "leave_one_out_range", "none"]
@@ -78,6 +78,40 @@ def estimates_of(
         people_estimate(_at(variance, place), scale, left_out=left_out[:, place], positions=positions)
         for place, scale in enumerate(scales)
     ]
+
+
+def pooled_estimates(
+    tops: Sequence[FloatArray],
+    bottoms: Sequence[FloatArray],
+    raters: Labels,
+    instructions: Labels,
+    scales: Sequence[Scale],
+    *,
+    positions: bool = False,
+    seed: int = 0,
+) -> list[PeopleEstimate]:
+    """Ratios of sums over all raters' answers, each from arrays (n,) of one entry an answer, such as shares.
+
+    Raises NoStatistic where a denominator is 0.
+    """
+    width = len(tops)
+    parts = np.column_stack([*tops, *bottoms]).astype(np.float64)
+    rater, _ = cluster_codes(raters)
+    instruction, _ = cluster_codes(instructions)
+
+    def whole(start: int, end: int) -> FloatArray:
+        return parts[start:end]
+
+    def without(start: int, end: int) -> FloatArray:
+        return np.zeros((end - start, 2 * width))
+
+    def statistic(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
+        below = sums[:, width:]
+        known = below > 1e-9
+        return sums[:, :width] / np.where(known, below, 1.0), np.asarray(known.all(axis=1), dtype=np.bool_)
+
+    sums = TaskSums(instruction, rater, np.arange(len(parts) + 1), 2 * width, whole, without)
+    return estimates_of(sums, statistic, scales, positions=positions, seed=seed)
 
 
 def _at(variance: CrossedVariance, place: int) -> CrossedVariance:

@@ -1,7 +1,6 @@
 """Blocks that compare judges with people by criterion: leave-one-out agreement, or agreement with the only person."""
 
 from collections.abc import Collection, Sequence
-from typing import TypeAlias
 
 from django.utils.translation import gettext
 
@@ -9,16 +8,13 @@ from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
-from calibration.reports.criterion_matches import EqualAnswers, JudgeMatches, JudgesByCriterion, Matches
-from calibration.statistics.agreement.leave_one_out import LeaveOneOut, OuterLeaveOneOut
-from calibration.statistics.resampling import MIN_CLUSTERS
+from calibration.reports.criterion_matches import JudgeMatches, JudgesByCriterion, Matches
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.failed_judges import all_marked
-from calibration.web.messages.intervals import ends_words
 from calibration.web.messages.names import criterion_name
-from calibration.web.messages.statistics import by_items, cluster_words, interval_meaning
-
-Rate: TypeAlias = OuterLeaveOneOut | EqualAnswers
+from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
+from calibration.web.messages.statistics import by_items, cluster_words
 
 
 def criterion_blocks(study: Study, report: JudgesByCriterion, judges: Collection[str]) -> list[Block]:
@@ -29,10 +25,10 @@ def criterion_blocks(study: Study, report: JudgesByCriterion, judges: Collection
         for key, matches in _shared(judge):
             name, left_out = criterion_name(study, key), f"{criterion_name(study, key)}: {matches.unscored}"
             if not isinstance(matches.outer, Missing) and not isinstance(matches.people, Missing):
-                twice.append((name, matches.outer, matches.people))
+                twice.append((name, matches))
                 unscored_twice += [left_out] if matches.unscored else []
             elif not isinstance(matches.majority, Missing):
-                once.append((name, matches.majority))
+                once.append((name, matches))
                 unscored_once += [left_out] if matches.unscored else []
         if twice:
             blocks.append(_leaving_out(study, judge.judge, place, twice, _unscored(unscored_twice)))
@@ -50,7 +46,7 @@ def criterion_opening(study: Study, report: JudgesByCriterion, judges: Collectio
     """State, in a sentence per judge, the criteria on which it agrees most and least with people."""
     sentences = []
     for judge in _asked(report, judges):
-        rates = [(key, rate) for key, matches in _shared(judge) if (rate := _best_of(matches))]
+        rates = [(key, *rate) for key, matches in _shared(judge) if (rate := _best_of(matches))]
         if rates:
             sentences.append(_extremes(study, judge.judge, rates))
     return " ".join(sentences)
@@ -67,7 +63,8 @@ def criterion_method(study: Study) -> list[str]:
             "Where only one person rated a response, nobody can be left out. Agreement is then the share of responses "
             "on which the judge gives the same answer as most people; responses without a single most frequent answer "
             "are left out. Chance is the share that the judge's own answers would reach if they were assigned to the "
-            "responses at random. Intervals resample whole %(of)s."
+            "responses at random. Intervals leave out whole %(of)s, raters, and a rater's answers to one of the %(of)s in "
+            "turn."
         )
         % {"of": cluster_words(study)},
     ]
@@ -82,25 +79,27 @@ def _shared(judge: JudgeMatches) -> list[tuple[str, Matches]]:
     return [(row.criterion, row.matches) for row in judge.criteria if not isinstance(row.matches, Missing)]
 
 
-def _best_of(matches: Matches) -> Rate | None:
-    """Return leave-one-out agreement where it can be computed, else the share of equal answers."""
-    if not isinstance(matches.outer, Missing):
-        return matches.outer
-    return None if isinstance(matches.majority, Missing) else matches.majority
+def _best_of(matches: Matches) -> tuple[PeopleEstimate, float] | None:
+    """Return leave-one-out agreement where it can be computed, else the share of equal answers, each with its chance."""
+    if not isinstance(matches.outer, Missing) and not isinstance(matches.beside, Missing):
+        return matches.beside.judge, matches.outer.chance
+    if isinstance(matches.majority, Missing) or isinstance(matches.equal, Missing):
+        return None
+    return matches.equal, matches.majority.chance
 
 
-def _extremes(study: Study, judge: str, rates: Sequence[tuple[str, Rate]]) -> str:
+def _extremes(study: Study, judge: str, rates: Sequence[tuple[str, PeopleEstimate, float]]) -> str:
     items = by_items(study)
-    ordered = sorted(rates, key=lambda pair: (-pair[1].rate, pair[0]))
-    (best, highest), (worst, lowest) = ordered[0], ordered[-1]
+    ordered = sorted(rates, key=lambda row: (-row[1].value, row[0]))
+    (best, highest, high_chance), (worst, lowest, low_chance) = ordered[0], ordered[-1]
     words = {
         "judge": judge,
         "best": criterion_name(study, best),
-        "high": ends_words(highest.rate, highest.low, highest.high, highest.interval_kind, items=items),
+        "high": people_words(highest, items=items),
         "worst": criterion_name(study, worst),
-        "low": ends_words(lowest.rate, lowest.low, lowest.high, lowest.interval_kind, items=items),
-        "high_chance": number(highest.chance),
-        "low_chance": number(lowest.chance),
+        "low": people_words(lowest, items=items),
+        "high_chance": number(high_chance),
+        "low_chance": number(low_chance),
     }
     if len(ordered) == 1:
         return (
@@ -121,84 +120,66 @@ def _title(judge: str) -> str:
 
 
 def _leaving_out(
-    study: Study,
-    judge: str,
-    place: int,
-    rows: Sequence[tuple[str, OuterLeaveOneOut, LeaveOneOut]],
-    notes: Sequence[str],
+    study: Study, judge: str, place: int, rows: Sequence[tuple[str, Matches]], notes: Sequence[str]
 ) -> Block:
     title = _title(judge)
+    known = [
+        (name, found.beside, found.outer.chance)
+        for name, found in rows
+        if not isinstance(found.beside, Missing) and not isinstance(found.outer, Missing)
+    ]
     table = Table(
         [
             Column(gettext("Criterion")),
-            *Column.interval(gettext("Judge"), 3),
-            *Column.interval(gettext("People among themselves"), 3),
+            *people_columns(gettext("Judge"), 3),
+            *people_columns(gettext("People among themselves"), 3),
             Column(gettext("Chance"), 3),
             Column(gettext("Responses"), 0),
         ],
-        [
-            [
-                name,
-                *interval_cells(outer.rate, outer),
-                *interval_cells(people.rate, people),
-                outer.chance,
-                outer.n_tasks,
-            ]
-            for name, outer, people in rows
-        ],
+        [[name, *people_cells(both.judge), *people_cells(both.people), chance, both.n] for name, both, chance in known],
     )
     figure = interval_bars(
-        [Bar(name, *interval_cells(outer.rate, outer)) for name, outer, _ in rows],
+        [Bar(name, *interval_cells(both.judge.value, both.judge)) for name, both, _ in known],
         title=title,
         x_title=gettext("Agreement with the most frequent answer of the other people (leave-one-out)"),
-        reference=[Bar(name, people.rate) for name, _, people in rows],
+        reference=[Bar(name, both.people.value) for name, both, _ in known],
         series=(gettext("judge"), gettext("people among themselves")),
     )
-    caption = _caption(study, [outer for _, outer, _ in rows])
-    block = Block(f"criteria-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
+    meaning = populations_meaning((both.judge for _, both, _ in known), items=by_items(study))
+    block = Block(f"criteria-{place}", title, figure=figure, table=table, notes=[*meaning, *notes])
     return all_marked(block, judge)
 
 
-def _with_one(
-    study: Study, judge: str, place: int, rows: Sequence[tuple[str, EqualAnswers]], notes: Sequence[str]
-) -> Block:
+def _with_one(study: Study, judge: str, place: int, rows: Sequence[tuple[str, Matches]], notes: Sequence[str]) -> Block:
     title = gettext("%(judge)s compared with the only rater of each response") % {"judge": judge}
+    known = [
+        (name, found.equal, found.majority)
+        for name, found in rows
+        if not isinstance(found.equal, Missing) and not isinstance(found.majority, Missing)
+    ]
     table = Table(
         [
             Column(gettext("Criterion")),
-            *Column.interval(gettext("Same answer"), 3),
+            *people_columns(gettext("Same answer"), 3),
             Column(gettext("Chance"), 3),
             Column(gettext("Responses"), 0),
         ],
-        [[name, *interval_cells(found.rate, found), found.chance, found.n_tasks] for name, found in rows],
+        [[name, *people_cells(equal), counted.chance, counted.n_tasks] for name, equal, counted in known],
     )
     figure = interval_bars(
-        [Bar(name, *interval_cells(found.rate, found)) for name, found in rows],
+        [Bar(name, *interval_cells(equal.value, equal)) for name, equal, _ in known],
         title=title,
         x_title=gettext("Share of responses with the same answer"),
-        reference=[Bar(name, found.chance) for name, found in rows],
+        reference=[Bar(name, counted.chance) for name, _, counted in known],
         series=(gettext("judge"), gettext("chance")),
     )
     alone = gettext(
         "No response here was rated by two people, so agreement among people cannot be computed. Have a second person "
         "rate some of the responses."
     )
-    caption = _caption(study, [found for _, found in rows])
-    notes = [alone, *notes]
-    block = Block(f"one-person-{place}", title, figure=figure, caption=caption, table=table, notes=notes)
+    meaning = populations_meaning((equal for _, equal, _ in known), items=by_items(study))
+    block = Block(f"one-person-{place}", title, figure=figure, table=table, notes=[alone, *meaning, *notes])
     return all_marked(block, judge)
-
-
-def _caption(study: Study, rates: Sequence[Rate]) -> str:
-    """Explain the lines; criteria may have different numbers of clusters, and so ends of different kinds."""
-    fewest, most = min(rate.clusters for rate in rates), max(rate.clusters for rate in rates)
-    kinds = {rate.interval_kind for rate in rates}
-    if fewest == most and len(kinds) == 1:
-        return interval_meaning(kinds.pop(), most, cluster_words(study))
-    return gettext(
-        "Each criterion is based on %(fewest)d to %(most)d %(of)s. With %(least)d or more, lines are 95 %% bootstrap "
-        "intervals over them; with fewer, lines show the range of values when each one in turn is left out."
-    ) % {"fewest": fewest, "most": most, "of": cluster_words(study), "least": MIN_CLUSTERS}
 
 
 def _unscored(counts: Sequence[str]) -> list[str]:

@@ -33,8 +33,9 @@ from calibration.web.agreement.populations import (
     why_not_stated,
     widest,
 )
-from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
+from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ends_meaning, ends_words, range_words
+from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words, decimals_step, reason_words
 from calibration.web.paper_tables import printed_matrix
 from calibration.web.serving import PageKind
@@ -58,7 +59,7 @@ def agreement_page(study: Study, report: AgreementReport | Missing) -> ResultPag
     blocks = [
         _alpha_block(report),
         populations_block(report, items=by_items(study)),
-        _judges_block(report),
+        _judges_block(report, items=by_items(study)),
         _criteria_block(report, name, cluster_words(study)),
         _categories_block(report),
         _cohorts_block(report),
@@ -250,22 +251,26 @@ def _alpha_block(report: AgreementReport) -> Block:
     return Block("alpha", gettext("Krippendorff's alpha"), table=Table(columns, rows))
 
 
-def _judges_block(report: AgreementReport) -> Block | None:
+def _judges_block(report: AgreementReport, *, items: bool) -> Block | None:
     """Show each judge's agreement with people beside that among people, on the same scale."""
     if not report.judges:
         return None
-    people, ends = gettext("People among themselves"), report.loo_interval
-    rows: list[list[object]] = [[people, report.loo, *_ends(ends), report.n_tasks, None]]
-    bars = [Bar(people, report.loo, ends.low, ends.high)]
+    people = gettext("People among themselves")
+    rows: list[list[object]] = []
+    bars = [Bar(people, report.loo, *widest(report.loo_interval, report.loo_such))]
+    estimates = []
     for name, judge in report.judges.items():
         if isinstance(judge, JudgeAgreement):
-            rows.append([name, judge.loo, *_ends(judge.interval), judge.n, judge.unscored])
-            bars.append(Bar(name, judge.loo, judge.interval.low, judge.interval.high))
+            found = judge.beside.judge
+            rows.append([name, *people_cells(found), judge.beside.people.value, judge.n, judge.unscored])
+            bars.append(Bar(name, *interval_cells(found.value, found)))
+            estimates.append(found)
         else:
-            rows.append([name, reason_words(judge.why), None, None, judge.n, judge.unscored])
+            rows.append([name, reason_words(judge.why), *[None] * 7, judge.n, judge.unscored])
     columns = [
         Column(gettext("Judge")),
-        *Column.interval(gettext("Leave-one-out"), 3),
+        *people_columns(gettext("Leave-one-out"), 3),
+        Column(gettext("People among themselves"), 3),
         Column(gettext("Tasks"), 0),
         Column(gettext("Unscored"), 0),
     ]
@@ -282,10 +287,13 @@ def _judges_block(report: AgreementReport) -> Block | None:
         figure=figure if len(bars) > 1 else "",
         caption=gettext(
             "How often a judge gives the most frequent label of the people who remain when one of them is left out. "
-            "People are compared with each other in the same way."
+            "People are compared with each other in the same way, beside each judge on the tasks that it judged."
         ),
         table=Table(columns, rows),
-        notes=[gettext("Verdicts that could not be used are left out of the rate and counted as unscored.")],
+        notes=[
+            gettext("Verdicts that could not be used are left out of the rate and counted as unscored."),
+            *populations_meaning(estimates, items=items),
+        ],
     )
 
 

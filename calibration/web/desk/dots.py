@@ -86,8 +86,7 @@ def agreement_block(report: AgreementReport, *, items: bool = False) -> Block:
     shown = sorted(judges, key=lambda judge: -judge[1].loo)[:MOST_BARS]
     rows = [(people, report.n_tasks, *cells_of(report.loo, ends.low or 0.0, ends.high or 0.0, ends.kind))]
     for name, row in shown:
-        cells = cells_of(row.loo, row.interval.low or 0.0, row.interval.high or 0.0, row.interval.kind)
-        rows.append((name, row.n, *cells))
+        rows.append((name, row.n, *interval_cells(row.loo, row.beside.judge)))
     title = gettext("Agreement so far and the human ceiling")
     figure = interval_bars(
         [Bar(name, value, low, high, note=f"n {n}") for name, n, value, low, high in rows],

@@ -3,7 +3,7 @@
 `items`: the clusters of the study are items, because its table named no instructions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext
 
@@ -12,20 +12,27 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
-from calibration.reports.judge_matches import SIDES
+from calibration.reports.judge_matches import SIDES, PairMatches
 from calibration.reports.judges import PairJudge, ScoreJudge, Sways
 from calibration.reports.reviewed_verdicts import ReasonableRate
-from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut
+from calibration.statistics.judges.agreement import Beside
 from calibration.statistics.judges.calibration import SoftVerdicts
-from calibration.statistics.judges.comparison import Confusion, MajorityAccuracy
+from calibration.statistics.judges.comparison import Confusion
 from calibration.statistics.judges.correlations import Slopes
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.shares import Share
-from calibration.web.blocks import Block, Column, Table, interval_cells, span_of
+from calibration.web.blocks import Block, Cells, Column, Table, interval_cells, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.judges.correlations import slope_words
-from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
+from calibration.web.messages.intervals import ends_meaning, estimate_words
 from calibration.web.messages.names import criterion_name
-from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
+from calibration.web.messages.people_estimates import (
+    named_cells,
+    people_cells,
+    people_columns,
+    people_words,
+    populations_meaning,
+)
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items
 
@@ -34,21 +41,22 @@ def clusters_meaning(found: Share, *, items: bool) -> str:
     return ends_meaning(found.interval_kind, found.clusters, gettext("items") if items else gettext("instructions"))
 
 
-def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
+def matches_blocks(judges: Sequence[PairJudge], *, items: bool = False) -> list[Block]:
     """Build the blocks on how often each judge prefers what people prefer, and on its confusions."""
     title = gettext("Do judges prefer what people prefer?")
     notes = missing_notes((judge.judge, judge.matches) for judge in judges)
     rows: list[list[object]] = []
-    bars, folded = [], []
+    bars, folded, estimates = [], [], []
     for place, judge in enumerate(judges):
         if isinstance(judge.matches, Missing):
             continue
-        accuracy, outer, confusion = judge.matches.accuracy, judge.matches.leave_one_out, judge.matches.confusion
-        notes += missing_notes((judge.judge, part) for part in (accuracy, outer))
-        if not (isinstance(accuracy, Missing) and isinstance(outer, Missing)):
-            rows.append([judge.judge, *_rate_cells(accuracy), *_rate_cells(outer)])
-        if not isinstance(accuracy, Missing):
-            bars.append(Bar(judge_label(judge.judge), *interval_cells(accuracy.rate, accuracy)))
+        found, confusion = judge.matches, judge.matches.confusion
+        notes += missing_notes((judge.judge, part) for part in (found.majority, found.beside))
+        if not (isinstance(found.majority, Missing) and isinstance(found.beside, Missing)):
+            rows.append([judge.judge, *_majority_cells(found), *_beside_cells(found.beside)])
+        if not isinstance(found.majority, Missing):
+            estimates.append(found.majority)
+            bars.append(Bar(judge_label(judge.judge), *interval_cells(found.majority.value, found.majority)))
         if not isinstance(confusion, Missing):
             folded.append(_confusion(judge.judge, confusion, place))
     notes = list(dict.fromkeys(notes))
@@ -57,9 +65,10 @@ def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
     table = Table(
         [
             Column(gettext("Judge")),
-            *Column.interval(gettext("Same as the majority"), 3),
+            *people_columns(gettext("Same as the majority"), 3),
             Column(gettext("Pairs"), 0),
-            *Column.interval(gettext("Leave-one-out"), 3),
+            *people_columns(gettext("Leave-one-out"), 3),
+            Column(gettext("People among themselves"), 3),
             Column(gettext("Pairs"), 0),
         ],
         rows,
@@ -67,6 +76,7 @@ def matches_blocks(judges: Sequence[PairJudge]) -> list[Block]:
     x_title = gettext("Share of pairs with the majority's preference")
     figure = interval_bars(bars, title=title, x_title=x_title) if bars else ""
     table = marked(table, [str(row[0]) for row in rows])
+    notes += populations_meaning(estimates, items=items)
     return [Block("matches", title, figure=figure, table=table, notes=notes), *folded]
 
 
@@ -74,9 +84,9 @@ def matches_opening(judges: Sequence[PairJudge], *, items: bool = False) -> str:
     """State, in a sentence per judge, how often it prefers what most people prefer; '' if unknown for all."""
     sentences = []
     for judge in judges:
-        found = judge.matches if isinstance(judge.matches, Missing) else judge.matches.accuracy
+        found = judge.matches if isinstance(judge.matches, Missing) else judge.matches.majority
         if not isinstance(found, Missing):
-            rate = ends_words(found.rate, found.low, found.high, found.interval_kind, items=items)
+            rate = people_words(found, items=items)
             sentences.append(
                 gettext("%(judge)s prefers what most people prefer in %(rate)s of the pairs.")
                 % {"judge": judge.judge, "rate": rate}
@@ -84,8 +94,14 @@ def matches_opening(judges: Sequence[PairJudge], *, items: bool = False) -> str:
     return " ".join(sentences)
 
 
-def _rate_cells(found: MajorityAccuracy | OuterLeaveOneOut | Missing) -> list[float | None]:
-    return [None] * 4 if isinstance(found, Missing) else [*interval_cells(found.rate, found), found.n_tasks]
+def _majority_cells(found: PairMatches) -> list[float | None]:
+    if isinstance(found.majority, Missing) or isinstance(found.accuracy, Missing):
+        return [None] * 8
+    return [*people_cells(found.majority), found.accuracy.n_tasks]
+
+
+def _beside_cells(found: Beside | Missing) -> list[float | None]:
+    return [None] * 9 if isinstance(found, Missing) else [*people_cells(found.judge), found.people.value, found.n]
 
 
 def _confusion(judge: str, found: Confusion, place: int) -> Block:
@@ -111,7 +127,11 @@ def _confusion(judge: str, found: Confusion, place: int) -> Block:
 def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = False) -> Block:
     """Build the block on pairs answered in both orders: how often the preference stays with the response."""
     title = gettext("Consistency when the sides are swapped")
-    known = [(name, sways.swap) for name, sways in everyone(people, judges) if not isinstance(sways.swap, Missing)]
+    known = [
+        (name, sways.swap, *_people_swaps(sways))
+        for name, sways in everyone(people, judges)
+        if not isinstance(sways.swap, Missing)
+    ]
     if not known:
         return Block(
             "swap",
@@ -125,8 +145,8 @@ def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = Fals
         [
             Column(gettext("Rated by")),
             Column(gettext("Pairs"), 0),
-            *Column.interval(gettext("Same verdict"), 3),
-            *Column.interval(gettext("Preference reversed"), 3),
+            *people_columns(gettext("Same verdict"), 3),
+            *people_columns(gettext("Preference reversed"), 3),
             Column(gettext("First side both times"), 0),
             Column(gettext("Second side both times"), 0),
         ],
@@ -134,22 +154,48 @@ def swap_block(people: Sways, judges: Sequence[PairJudge], *, items: bool = Fals
             [
                 name,
                 swap.n,
-                *interval_cells(swap.agreement.value, swap.agreement),
-                *interval_cells(swap.flip_rate.value, swap.flip_rate),
+                *either_cells(swap.agreement, same),
+                *either_cells(swap.flip_rate, turned),
                 swap.first_both_times,
                 swap.second_both_times,
             ]
-            for name, swap in known
+            for name, swap, same, turned in known
         ],
     )
     figure = interval_bars(
-        [Bar(judge_label(name), *interval_cells(swap.agreement.value, swap.agreement)) for name, swap in known],
+        [Bar(judge_label(name), *either_ends(swap.agreement, same)) for name, swap, same, turned in known],
         title=title,
         x_title=gettext("Share of pairs with the same verdict in both orders"),
     )
-    caption = clusters_meaning(known[0][1].agreement, items=items)
-    table = marked(table, [name for name, _ in known])
-    return Block("swap", title, figure=figure, caption=caption, table=table)
+    table = marked(table, [name for name, *_ in known])
+    notes = sways_meaning([same for _, _, same, _ in known], items=items)
+    return Block("swap", title, figure=figure, table=table, notes=notes)
+
+
+def _people_swaps(sways: Sways) -> tuple[PeopleEstimate | None, PeopleEstimate | None]:
+    """Return people's rates of the same and of the opposite verdict for both populations; None for a judge."""
+    found = None if sways.for_both is None else sways.for_both.swap
+    return (None, None) if found is None or isinstance(found, Missing) else (found.agreement, found.flip_rate)
+
+
+def either_cells(named: Share, people: PeopleEstimate | None) -> list[float | None]:
+    """Return the cells of people's rate for both populations, or of a named judge's."""
+    return named_cells(named.value, named) if people is None else people_cells(people)
+
+
+def either_ends(named: Share, people: PeopleEstimate | None) -> Cells:
+    """Return the value and the ends to draw: people's for raters like these where stated, or a named judge's."""
+    return interval_cells(named.value, named) if people is None else interval_cells(people.value, people)
+
+
+def sways_meaning(people: Sequence[PeopleEstimate | None], *, items: bool) -> list[str]:
+    """Explain the intervals of a table with people and judges."""
+    of = gettext("items") if items else gettext("instructions")
+    return [
+        *populations_meaning(people, items=items),
+        gettext("A judge's interval, under “these raters”, is for this judge: it takes only the %(of)s as drawn.")
+        % {"of": of},
+    ]
 
 
 def everyone(people: Sways, judges: Sequence[PairJudge]) -> list[tuple[str, Sways]]:
@@ -204,12 +250,16 @@ def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bo
     answer = " ".join(slope_words(name, one, items=items) for name, one in slopes)
     return [
         Block("soft", title, answer=answer, figure=figure, caption=caption, table=table, notes=notes),
-        _soft_summary(known, slopes, items=items),
+        _soft_summary(known, slopes, {judge.judge: judge.offset for judge in judges}, items=items),
     ]
 
 
 def _soft_summary(
-    known: Sequence[tuple[str, SoftVerdicts]], slopes: Sequence[tuple[str, Slopes]], *, items: bool
+    known: Sequence[tuple[str, SoftVerdicts]],
+    slopes: Sequence[tuple[str, Slopes]],
+    offsets: Mapping[str, PeopleEstimate | Missing],
+    *,
+    items: bool,
 ) -> Block:
     by_name = dict(slopes)
     rows = []
@@ -220,7 +270,7 @@ def _soft_summary(
                 name,
                 *people_cells(found.judge if found else None),
                 found.person.value if found and found.person else None,
-                *interval_cells(soft.offset.value, soft.offset),
+                *people_cells(None if isinstance(offset := offsets[name], Missing) else offset),
                 *interval_cells(soft.error.value, soft.error),
                 soft.n,
             ]
@@ -230,7 +280,7 @@ def _soft_summary(
             Column(gettext("Judge")),
             *people_columns(gettext("Slope"), 3),
             Column(gettext("A person's slope"), 3),
-            *Column.interval(gettext("Judge minus people"), 3),
+            *people_columns(gettext("Judge minus people"), 3),
             *Column.interval(gettext("Mean error"), 3),
             Column(gettext("Verdicts"), 0),
         ],
@@ -238,7 +288,8 @@ def _soft_summary(
     )
     notes = [
         *populations_meaning((one.judge for _name, one in slopes), items=items),
-        gettext("Differences and errors: %(meaning)s") % {"meaning": clusters_meaning(known[0][1].offset, items=items)},
+        gettext("Mean errors are for exactly these raters: %(meaning)s")
+        % {"meaning": clusters_meaning(known[0][1].error, items=items)},
     ]
     table = marked(table, [name for name, _ in known])
     return Block("soft-summary", gettext("Graded verdicts in numbers"), table=table, notes=notes)
@@ -246,7 +297,11 @@ def _soft_summary(
 
 def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
     title = gettext("Preference for models of the judge's own family")
-    known = [(judge.judge, judge.own_family) for judge in judges if not isinstance(judge.own_family, Missing)]
+    known = [
+        (judge.judge, own, None if isinstance(own.over_people, Missing) else own.over_people)
+        for judge in judges
+        if not isinstance(own := judge.own_family, Missing)
+    ]
     notes = missing_notes((judge.judge, judge.own_family) for judge in judges)
     if not known:
         return Block("own-family", title, reason=" ".join(notes))
@@ -256,24 +311,21 @@ def family_block(judges: Sequence[PairJudge], *, items: bool) -> Block:
             Column(gettext("Pairs"), 0),
             Column(gettext("Judge's points for its family"), 3),
             Column(gettext("People's points"), 3),
-            *Column.interval(gettext("Lift"), 3),
+            *people_columns(gettext("Lift"), 3),
         ],
-        [
-            [name, own.n, own.judge.value, own.reference.value, *interval_cells(own.lift.value, own.lift)]
-            for name, own in known
-        ],
+        [[name, own.n, own.judge.value, own.reference.value, *either_cells(own.lift, one)] for name, own, one in known],
     )
     figure = ranges(
-        [RangeRow(judge_label(name), [span_of(interval_cells(own.lift.value, own.lift))]) for name, own in known],
+        [RangeRow(judge_label(name), [span_of(either_ends(own.lift, one))]) for name, own, one in known],
         title=title,
         x_title=gettext("Judge's points minus people's for its family"),
         series=[title],
         step=0.01,
         rule=0.0,
     )
-    caption = clusters_meaning(known[0][1].lift, items=items)
-    table = marked(table, [name for name, _ in known])
-    return Block("own-family", title, figure=figure, caption=caption, table=table, notes=notes)
+    table = marked(table, [name for name, _, _ in known])
+    notes = [*notes, *populations_meaning((one for _, _, one in known), items=items)]
+    return Block("own-family", title, figure=figure, table=table, notes=notes)
 
 
 def reasonable_block(study: Study, found: Sequence[ReasonableRate] | Missing) -> Block:

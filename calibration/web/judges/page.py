@@ -19,12 +19,15 @@ from calibration.reports.judges import (
     ScoreJudge,
     ScoreJudgeReport,
     Separation,
+    Sways,
 )
-from calibration.statistics.judges.bias import LengthBias
+from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.judges.prediction_powered import Estimate, LabelsSaved
-from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, interval_cells, span_of
+from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.judges.blocks import (
+    either_cells,
+    either_ends,
     everyone,
     family_block,
     matches_blocks,
@@ -32,11 +35,13 @@ from calibration.web.judges.blocks import (
     reasonable_opening,
     soft_blocks,
     swap_block,
+    sways_meaning,
 )
 from calibration.web.judges.correlations import correlation_block, turned_round
+from calibration.web.judges.truth import judged_truth_blocks
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import named_criterion
-from calibration.web.messages.people_estimates import people_words
+from calibration.web.messages.people_estimates import people_columns, people_words, populations_meaning
 from calibration.web.messages.reasons import error_words, missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words
 from calibration.web.weights.page import criterion_questions
@@ -91,15 +96,20 @@ def judge_depth_blocks(study: Study, report: JudgesInDepth) -> list[Block]:
         return [reasonable]
     if isinstance(report, PairJudgeReport):
         return [
-            *matches_blocks(report.judges),
-            _position(report),
+            *matches_blocks(report.judges, items=items),
+            _position(report, items=items),
             swap_block(report.people, report.judges, items=items),
-            _length(report),
+            _length(report, items=items),
             *soft_blocks(report.judges, pairs=True, items=items),
             family_block(report.judges, items=items),
+            *judged_truth_blocks(study, report.truth),
             reasonable,
         ]
-    blocks = [*soft_blocks(report.judges, pairs=False, items=items), reasonable]
+    blocks = [
+        *soft_blocks(report.judges, pairs=False, items=items),
+        *judged_truth_blocks(study, report.truth),
+        reasonable,
+    ]
     for place, judge in enumerate(report.judges):
         blocks += [
             _powered(judge, place),
@@ -114,8 +124,8 @@ def _opening(report: ReviewReport | PairJudgeReport | ScoreJudgeReport, *, items
     if isinstance(report, ReviewReport):
         return reasonable_opening(report.reasonable, items=items)
     if isinstance(report, PairJudgeReport):
-        named = [("", report.people.length), *((judge.judge, judge.sways.length) for judge in report.judges)]
-        sentences = [_length_sentence(name, rows, items=items) for name, rows in named]
+        named = [("", report.people), *((judge.judge, judge.sways) for judge in report.judges)]
+        sentences = [_length_sentence(name, sways, items=items) for name, sways in named]
         return " ".join(filter(None, sentences)) or error_words("NoLengths")
     first = turned_round(report.judges)
     if first:
@@ -128,13 +138,27 @@ def _opening(report: ReviewReport | PairJudgeReport | ScoreJudgeReport, *, items
     return reason_of(why) if isinstance(why, Missing) else ""
 
 
-def _length_sentence(name: str, rows: Sequence[LengthBias | Missing] | Missing, *, items: bool) -> str:
-    if isinstance(rows, Missing) or isinstance(rows[0], Missing):
+def _length_sentence(name: str, sways: Sways, *, items: bool) -> str:
+    if isinstance(sways.length, Missing) or isinstance(sways.length[0], Missing):
         return ""
-    words = {"judge": name, "rate": estimate_words(rows[0].rate, items=items)}
+    people = _people_length(sways, 0)
+    rate = estimate_words(sways.length[0].rate, items=items) if people is None else people_words(people, items=items)
+    words = {"judge": name, "rate": rate}
     if not name:
         return gettext("People prefer the longer response by a margin of %(rate)s of the pairs.") % words
     return gettext("%(judge)s prefers it by a margin of %(rate)s.") % words
+
+
+def _people_length(sways: Sways, place: int) -> PeopleEstimate | None:
+    """Return people's length bias rate at a threshold for both populations; None for a judge."""
+    found = sways.for_both.length[place] if sways.for_both and place < len(sways.for_both.length) else None
+    return None if isinstance(found, Missing) else found
+
+
+def _people_wins(sways: Sways) -> PeopleEstimate | None:
+    """Return how often people prefer the first side, for both populations; None for a judge."""
+    found = sways.for_both.first_wins if sways.for_both else None
+    return None if isinstance(found, Missing) else found
 
 
 def _choices(report: ReviewReport | PairJudgeReport | ScoreJudgeReport) -> list[Choice]:
@@ -151,38 +175,45 @@ def _choices(report: ReviewReport | PairJudgeReport | ScoreJudgeReport) -> list[
     ]
 
 
-def _position(report: PairJudgeReport) -> Block:
+def _position(report: PairJudgeReport, *, items: bool) -> Block:
     title = gettext("Position bias of people and judges")
-    named = [(name, sways.position) for name, sways in everyone(report.people, report.judges)]
-    known = [(name, position) for name, position in named if not isinstance(position, Missing)]
-    silent = missing_notes(named)
+    each = everyone(report.people, report.judges)
+    known = [
+        (name, position, _people_wins(sways))
+        for name, sways in each
+        if not isinstance(position := sways.position, Missing)
+    ]
+    silent = missing_notes((name, sways.position) for name, sways in each)
     if not known:
         return Block("position", title, reason=" ".join(silent))
-    cells = [interval_cells(position.first_wins.value, position.first_wins) for _, position in known]
     table = Table(
         [
             Column(gettext("Rated by")),
             Column(gettext("Pairs"), 0),
             Column(gettext("Decided"), 0),
-            *Column.interval(gettext("First side wins"), 3),
+            *people_columns(gettext("First side wins"), 3),
         ],
-        [[name, position.n, position.n_decided, *wins] for (name, position), wins in zip(known, cells, strict=True)],
+        [
+            [name, position.n, position.n_decided, *either_cells(position.first_wins, people)]
+            for name, position, people in known
+        ],
     )
-    shown = [(judge_label(name), wins) for (name, _), wins in zip(known, cells, strict=True)]
-    table = marked(table, [name for name, _ in known])
+    shown = [(judge_label(name), either_ends(position.first_wins, people)) for name, position, people in known]
+    table = marked(table, [name for name, _, _ in known])
     figure = _spans(shown, title, gettext("First side wins"), 0.5)
-    return Block("position", title, figure=figure, table=table, notes=silent)
+    notes = [*silent, *sways_meaning([people for _, _, people in known], items=items)]
+    return Block("position", title, figure=figure, table=table, notes=notes)
 
 
-def _length(report: PairJudgeReport) -> Block:
+def _length(report: PairJudgeReport, *, items: bool) -> Block:
     title = gettext("Length bias of people and judges")
     named = [
-        (name, part)
+        (name, part, _people_length(sways, place))
         for name, sways in everyone(report.people, report.judges)
-        for part in ([sways.length] if isinstance(sways.length, Missing) else sways.length)
+        for place, part in enumerate([sways.length] if isinstance(sways.length, Missing) else sways.length)
     ]
-    known = [(name, length) for name, length in named if not isinstance(length, Missing)]
-    silent = missing_notes(named)
+    known = [(name, length, people) for name, length, people in named if not isinstance(length, Missing)]
+    silent = missing_notes((name, length) for name, length, _ in named)
     if not known:
         return Block("length", title, reason=" ".join(silent))
     table = Table(
@@ -193,7 +224,7 @@ def _length(report: PairJudgeReport) -> Block:
             Column(gettext("Longer wins"), 3),
             Column(gettext("Tie"), 3),
             Column(gettext("Longer loses"), 3),
-            *Column.interval(gettext("Bias rate"), 3),
+            *people_columns(gettext("Bias rate"), 3),
         ],
         [
             [
@@ -203,19 +234,20 @@ def _length(report: PairJudgeReport) -> Block:
                 length.win_share.value,
                 length.tie_share.value,
                 length.loss_share.value,
-                *interval_cells(length.rate.value, length.rate),
+                *either_cells(length.rate, people),
             ]
-            for name, length in known
+            for name, length, people in known
         ],
     )
     shown = [
-        (judge_label(name), interval_cells(length.rate.value, length.rate))
-        for name, length in known
+        (judge_label(name), either_ends(length.rate, people))
+        for name, length, people in known
         if length.threshold == known[0][1].threshold
     ]
     figure = _spans(shown, title, gettext("Share preferring the longer minus share preferring the shorter"), 0.0)
-    table = marked(table, [name for name, _ in known])
-    return Block("length", title, figure=figure, table=table, notes=silent)
+    table = marked(table, [name for name, _, _ in known])
+    notes = [*silent, *sways_meaning([people for _, _, people in known], items=items)]
+    return Block("length", title, figure=figure, table=table, notes=notes)
 
 
 def _spans(rows: Sequence[tuple[str, Cells]], title: str, x_title: str, rule: float) -> str:
@@ -356,7 +388,7 @@ def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
         return Block(f"gaps-{place}", title, reason=reason_of(found))
     questions = criterion_questions(study)
     named = [
-        (named_criterion(questions, str(row.criterion)), row, interval_cells(row.mean_gap.value, row.mean_gap))
+        (named_criterion(questions, str(row.criterion)), row, None if isinstance(row.apart, Missing) else row.apart)
         for row in found
     ]
     table = Table(
@@ -364,22 +396,26 @@ def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
             Column(gettext("Criterion")),
             Column("n", 0),
             *(Column(gettext("At least %(points)s apart") % {"points": f"{x:g}"}, 3) for x in found[0].at_least),
-            *Column.interval(gettext("Judge minus people"), 3),
+            *people_columns(gettext("Judge minus people"), 3),
         ],
-        [[name, row.n, *(share.value for share in row.shares), *gap] for name, row, gap in named],
+        [
+            [name, row.n, *(share.value for share in row.shares), *either_cells(row.mean_gap, apart)]
+            for name, row, apart in named
+        ],
     )
     figure = _spans(
-        [(name, gap) for name, _, gap in named],
+        [(name, either_ends(row.mean_gap, apart)) for name, row, apart in named],
         title,
         gettext("Judge minus people, in points of the criterion's scale"),
         0.0,
     )
-    widest, row, _ = max(named, key=lambda entry: abs(entry[1].mean_gap.value))
+    widest, row, apart = max(named, key=lambda entry: abs(entry[1].mean_gap.value))
     answer = gettext("The widest mean gap is on “%(criterion)s”: %(gap)s points.") % {
         "criterion": widest,
-        "gap": number(row.mean_gap.value),
+        "gap": number(row.mean_gap.value) if apart is None else people_words(apart, items=by_items(study)),
     }
-    block = Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, folded=True)
+    notes = populations_meaning((apart for _, _, apart in named), items=by_items(study))
+    block = Block(f"gaps-{place}", title, answer=answer, figure=figure, table=table, notes=notes, folded=True)
     return all_marked(block, judge.judge)
 
 

@@ -8,7 +8,7 @@ from calibration.figures.drawing import number
 from calibration.figures.spreads import Span
 from calibration.statistics.judges.estimates import LEAST_RATERS, PeopleEstimate
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.blocks import Column
+from calibration.web.blocks import Column, Ends, interval_cells
 from calibration.web.messages.intervals import ends_words
 
 
@@ -48,6 +48,14 @@ def people_cells(found: PeopleEstimate | None) -> list[float | None]:
     )
     ranged = (found.low, found.high) if found.interval_kind == "leave_one_out_range" else (None, None)
     return [found.value, *such, found.these_low, found.these_high, *ranged]
+
+
+def named_cells(value: float, ends: Ends) -> list[float | None]:
+    """Return the cells of `people_columns` for a named judge or rater, whose interval takes only instructions as drawn."""
+    _, low, high = interval_cells(value, ends)
+    if ends.interval_kind == "leave_one_out_range":
+        return [value, None, None, None, None, low, high]
+    return [value, None, None, low, high, None, None]
 
 
 def people_span(found: PeopleEstimate) -> Span:

@@ -18,6 +18,7 @@ from calibration.reports.pair_rankings import (
     ModelElo,
     ModelStrength,
     PairParts,
+    PeopleSways,
     Strengths,
     SuchEnds,
     TieStrengths,
@@ -29,9 +30,16 @@ from calibration.statistics.ranking.elo import elo_variance_law, simulate_elo_va
 from calibration.statistics.ranking.pairs import Points
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray
 from calibration.statistics.ties import descending
-from calibration.web.blocks import Block, Cells, Column, Table, cells_of, interval_cells, span_of
+from calibration.web.blocks import Block, Cells, Column, Table, cells_of, span_of
 from calibration.web.messages.intervals import ends_meaning, ends_words, estimate_words
 from calibration.web.messages.names import category_names
+from calibration.web.messages.people_estimates import (
+    named_cells,
+    people_cells,
+    people_columns,
+    people_words,
+    populations_meaning,
+)
 from calibration.web.messages.populations import populations_note
 from calibration.web.messages.reasons import reason_of
 from calibration.web.rankings.differences import differences_block
@@ -47,8 +55,8 @@ def pair_blocks(found: PairParts, clusters: str, *, items: bool) -> list[Block]:
         _points(found.points, found.points_such, clusters),
         _davidson(found.davidson, found.davidson_such),
         _effects(found.effects, clusters),
-        position_block(found.position),
-        length_block(found.length),
+        position_block(found.position, found.sways),
+        length_block(found.length, found.sways),
         *_categories(found.by_category),
     ]
 
@@ -401,29 +409,35 @@ def _effects(found: Effects | Missing, clusters: str) -> Block:
     return Block("effects", title, answer=answer, figure=figure, table=table, notes=notes)
 
 
-def position_block(found: PositionBias | Missing) -> Block:
+def position_block(found: PositionBias | Missing, sways: PeopleSways | None = None) -> Block:
     title = gettext("Position bias")
     if isinstance(found, Missing):
         return Block("position", title, reason=reason_of(found))
     wins, points = found.first_wins, found.first_points
+    people = None if sways is None or isinstance(sways.first_wins, Missing) else sways.first_wins
     answer = gettext("The side shown first wins %(wins)s of the %(n)d comparisons that were not tied.") % {
-        "wins": estimate_words(wins),
+        "wins": estimate_words(wins) if people is None else people_words(people),
         "n": found.n_decided,
     }
     table = Table(
-        [Column(gettext("Measure")), *Column.interval(gettext("Value"), 3), Column(gettext("Comparisons"), 0)],
+        [Column(gettext("Measure")), *people_columns(gettext("Value"), 3), Column(gettext("Comparisons"), 0)],
         [
-            [gettext("Wins among decided comparisons"), *interval_cells(wins.value, wins), found.n_decided],
-            [gettext("Mean points (a tie counts half)"), *interval_cells(points.value, points), found.n],
+            [
+                gettext("Wins among decided comparisons"),
+                *(named_cells(wins.value, wins) if people is None else people_cells(people)),
+                found.n_decided,
+            ],
+            [gettext("Mean points (a tie counts half)"), *named_cells(points.value, points), found.n],
         ],
     )
-    return Block("position", title, answer=answer, table=table)
+    return Block("position", title, answer=answer, table=table, notes=populations_meaning([people]))
 
 
-def length_block(found: Sequence[LengthBias | Missing] | Missing) -> Block:
+def length_block(found: Sequence[LengthBias | Missing] | Missing, sways: PeopleSways | None = None) -> Block:
     title = gettext("Length bias")
     rows = [found] if isinstance(found, Missing) else found
-    known = [row for row in rows if not isinstance(row, Missing)]
+    rates = [None] * len(rows) if sways is None else [None if isinstance(one, Missing) else one for one in sways.length]
+    known = [(row, people) for row, people in zip(rows, rates, strict=False) if not isinstance(row, Missing)]
     if isinstance(rows[0], Missing) and not known:
         return Block("length", title, reason=reason_of(rows[0]))
     table = Table(
@@ -433,7 +447,7 @@ def length_block(found: Sequence[LengthBias | Missing] | Missing) -> Block:
             Column(gettext("Longer wins"), 3),
             Column(gettext("Tie"), 3),
             Column(gettext("Longer loses"), 3),
-            *Column.interval(gettext("Bias rate"), 3),
+            *people_columns(gettext("Bias rate"), 3),
         ],
         [
             [
@@ -442,15 +456,16 @@ def length_block(found: Sequence[LengthBias | Missing] | Missing) -> Block:
                 row.win_share.value,
                 row.tie_share.value,
                 row.loss_share.value,
-                *interval_cells(row.rate.value, row.rate),
+                *(named_cells(row.rate.value, row.rate) if people is None else people_cells(people)),
             ]
-            for row in known
+            for row, people in known
         ],
     )
+    first, people = known[0]
     answer = gettext(
         "The longer response is preferred to the shorter one by a margin of %(rate)s of the comparisons."
-    ) % {"rate": estimate_words(known[0].rate)}
-    return Block("length", title, answer=answer, table=table)
+    ) % {"rate": estimate_words(first.rate) if people is None else people_words(people)}
+    return Block("length", title, answer=answer, table=table, notes=populations_meaning(one for _, one in known))
 
 
 def _categories(rows: Sequence[CategoryPoints]) -> list[Block]:

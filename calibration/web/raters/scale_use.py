@@ -181,7 +181,7 @@ def truth_blocks(study: Study, found: Sequence[TruthRates]) -> list[Block]:
         name, words = criterion_name(study, rates.criterion), label_words(study, rates.criterion)
         title = gettext("Sensitivity and specificity: %(criterion)s") % {"criterion": name}
         pooled = [
-            [_label(one.label, words), *estimate_cells(one.sensitivity), *estimate_cells(one.specificity)]
+            [label_name(one.label, words), *estimate_cells(one.sensitivity), *estimate_cells(one.specificity)]
             for one in rates.pooled
         ]
         people = Table(
@@ -198,7 +198,7 @@ def truth_blocks(study: Study, found: Sequence[TruthRates]) -> list[Block]:
                 Column("n", 0),
             ],
             [
-                [row.rater, _label(row.label, words), *_rate(row.sensitivity), *_rate(row.specificity)]
+                [row.rater, label_name(row.label, words), *rate_cells(row.sensitivity), *rate_cells(row.specificity)]
                 for row in rates.raters
             ],
         )
@@ -220,9 +220,9 @@ def truth_blocks(study: Study, found: Sequence[TruthRates]) -> list[Block]:
     return blocks
 
 
-def _label(label: float, words: Mapping[float, str]) -> str:
+def label_name(label: float, words: Mapping[float, str]) -> str:
     return words.get(label, number(label, 1))
 
 
-def _rate(found: Proportion | None) -> list[float | int | None]:
+def rate_cells(found: Proportion | None) -> list[float | int | None]:
     return [None] * 4 if found is None else [*interval_cells(found.value, found), found.n]

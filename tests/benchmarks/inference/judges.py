@@ -6,9 +6,10 @@ import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, seed_of
 
 from calibration.statistics.agreement.alternative_annotator import AgainstRaters, against_raters
-from calibration.statistics.judges.agreement import LabelledTasks, compare_judges
+from calibration.statistics.judges.agreement import LabelledTasks, compare_judges, same_as_majority
 from calibration.statistics.judges.correlations import ScoredResponses, judge_correlation
 from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.people_biases import Answers, first_side_wins, longer_preferred
 
 SEED = 2410
 
@@ -179,6 +180,51 @@ def advantage_design(instructions: int, raters: int) -> Design:
     return Design(text, {name: AT_LEAST if raters < 5 else FIVE_RATERS}, draw, rows_fail=False)
 
 
+# Pairs: raters like length and the first side more or less, and a judge is compared with their majority.
+
+SWAYS = ("length bias rate of people", "first side's wins of people", "judge same as majority")
+
+
+def swayed_raters(rng, instructions, pool):
+    """Three preferences of `pool` raters on 2 pairs of each instruction, and a judge's: rates of people, the majority."""
+    pairs, each = 2 * instructions, min(3, pool)
+    pair = np.repeat(np.arange(pairs), each)
+    rater = rng.random((pairs, pool)).argsort(axis=1)[:, :each].ravel()
+    lengths = rng.integers(100, 900, size=(2, pairs)).astype(float)
+    longer = np.sign(lengths[0] - lengths[1])
+    quality = np.repeat(rng.normal(scale=0.5, size=instructions), 2) + rng.normal(scale=0.7, size=pairs)
+    length, side = rng.normal(0.3, 0.4, size=pool)[rater], rng.normal(0.1, 0.3, size=pool)[rater]
+    ahead = quality[pair] + length * longer[pair] + side + rng.logistic(scale=0.5, size=pair.size)
+    points = np.where(np.abs(ahead) < 0.25, 0.5, (ahead > 0).astype(float))
+    judge = (quality + rng.logistic(scale=0.5, size=pairs) > 0).astype(np.int64)
+    answers, seed = Answers(rater, pair // 2), seed_of(rng)
+    people = LabelledTasks(pair, (2 * points).astype(np.int64), rater, pair // 2)
+    return (
+        longer_preferred(lengths[0][pair], lengths[1][pair], points, answers, threshold=100, seed=seed),
+        first_side_wins(points, answers, seed=seed),
+        same_as_majority(people, 2 * judge, seed=seed),
+    )
+
+
+@cache
+def endless_sways(pool: int) -> tuple[float, ...]:
+    pools = range(max(12, 240 // pool))
+    found = [[one.value for one in swayed_raters(np.random.default_rng([SEED, n]), 500, pool)] for n in pools]
+    return tuple(np.mean(found, axis=0).tolist())
+
+
+def sways_design(instructions: int, raters: int) -> Design:
+    names = [f"{name}, raters like {raters}" for name in SWAYS]
+
+    def draw(rng, _resamples, _clustered):
+        found = swayed_raters(rng, instructions, raters)
+        return {name: of_people(*one) for name, *one in zip(names, found, endless_sways(raters), strict=True)}
+
+    text = f"{instructions} instructions x 2 pairs x 3 of {raters} raters"
+    promise = AT_LEAST if raters < 5 else FIVE_RATERS
+    return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
+
+
 def unequal_judge_design() -> NullDesign:
     """A rater's equal must not be shown worse, and a judge worse by epsilon must not be shown to replace one."""
     names = ("a rater's equal cannot replace one", "a judge worse by epsilon can replace a rater")
@@ -205,6 +251,7 @@ def designs() -> list[Design]:
     return [
         *(ways_design(40, raters) for raters in (3, 5, 8, 60)),
         *(advantage_design(60, raters) for raters in (3, 5, 8, 60)),
+        *(sways_design(40, raters) for raters in (3, 5, 8, 60)),
     ]
 
 

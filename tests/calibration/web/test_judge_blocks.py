@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from annotation.models import Study
+from annotation.models import Rater, Study
 from annotation.rubrics.reviews import review_rubric
 from calibration.reports.judges import JUDGES, judges_settings
 from calibration.reports.registry import report_of
@@ -46,6 +46,7 @@ def test_matches_count_the_side_and_both_bad_is_an_answer_of_its_own():
     assert found.accuracy.rate == pytest.approx(2 / 3) and found.accuracy.n_tasks == 3
     # Leave one out: 1, 0, and on the third pair two of the three leave A and B tied: (1 + 1/2 + 1/2)/3.
     assert found.leave_one_out.rate == pytest.approx((1 + 0 + 2 / 3) / 3)
+    assert found.majority.value == found.accuracy.rate and found.beside.judge.value == found.leave_one_out.rate
     assert found.confusion.counts.tolist() == [[0] * 4, [0] * 4, [0, 0, 2, 0], [0, 1, 0, 0]]
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"matches.svg", "matches.csv", "confusion-0.csv"} <= set(names)
@@ -165,3 +166,25 @@ def test_findings_are_no_scores_of_responses():
     assert found.kind == "reviews" and not hasattr(found, "judges")
     assert "How far" not in words_of(reviews)
     assert np.isclose(found.reasonable[0].rate.value, 0.75)
+
+
+def test_judges_have_sensitivity_and_specificity_against_the_correct_answers():
+    # 24 tasks, "A is better" correct for the first 12: the judge finds 9 of them, and says so wrongly of 3 of the others.
+    study = pair_study(models=2, instructions=24, raters=1)
+    study.policies = {**study.policies, "adjudicated_labels": True}
+    study.save()
+    key = make_rater(study, label="correct answers", kind=Rater.Kind.KEY)
+    judge = make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        truth = 1 if place < 12 else -1
+        make_answer(task, key, {"preference": truth}, shown_first="a")
+        said = -truth if place % 12 < 3 else truth
+        make_answer(task, judge, {"preference": said}, shown_first="a")
+    (found,) = report(study).truth
+    (row,) = found.judges
+    assert (row.rater, row.is_judge, found.tasks) == ("gpt-4o", True, 24)
+    assert (row.sensitivity.value, row.sensitivity.n, row.specificity.value) == (0.75, 12, 0.75)
+    # Wilson's interval of 9 of 12.
+    assert (row.sensitivity.low, row.sensitivity.high) == pytest.approx((0.4677, 0.9111), abs=1e-4)
+    assert "Judges against the correct answers" in words_of(study)
+    assert "judged-truth-1.csv" in check_files(signed_in("lead", study.workspace), address(study))

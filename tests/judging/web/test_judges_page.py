@@ -73,10 +73,14 @@ def test_without_an_overall_score_agreement_is_told_criterion_by_criterion():
     assert "checklist" not in text_of(page) and "has no overall scores from people" not in page
     assert "People among themselves" in page and "What needs an overall score, and what does not" in page
     rows = table_rows(client, study, "criteria-1.csv")
-    found = [[float(cell) for cell in row[1:]] for row in rows]
-    assert [[row[0], row[3], row[7]] for row in found] == [[0.75, 0.5, 22], [0.0, 1.0, 22]]
-    (judge, low, high, people, people_low, people_high, _, _), _ = found
-    assert low < judge < high and people_low < people < people_high and "one-person-1.csv" not in page
+    # A value, raters like these, these raters, one left out; then people's seven, chance and the number of responses.
+    found = [[float(cell) if cell else None for cell in row[1:]] for row in rows]
+    assert [[row[0], row[7], row[-1]] for row in found] == [[0.75, 0.5, 22], [0.0, 1.0, 22]]
+    judge, people = found[0][:7], found[0][7:14]
+    for value, such_low, _, low, high, _, _ in (judge, people):
+        assert such_low is None and low < value < high
+    assert "for raters like these, at least 3 raters are needed, and there are 2" in text_of(page)
+    assert "one-person-1.csv" not in page
     check_access("judging:judges", study)
 
 
@@ -87,7 +91,7 @@ def test_where_one_person_answered_it_is_the_share_of_equal_answers_beside_chanc
     page = page_of(study)
     assert "agreement among people cannot be computed" in text_of(page)
     row = table_rows(signed_in("lead", study.workspace), study, "one-person-1.csv")[0]
-    assert (float(row[1]), float(row[4])) == (pytest.approx(17 / 22), pytest.approx(0.5))
+    assert (float(row[1]), float(row[-2])) == (pytest.approx(17 / 22), pytest.approx(0.5))
 
 
 def test_a_large_study_without_an_overall_score_waits_for_no_comparison(settings, monkeypatch):
@@ -129,10 +133,10 @@ def test_llmeval2_stars_are_held_against_people_on_every_criterion(shared_data):
     page = page_of(study)
     assert "gpt4 agrees with people most often on “" in answer_of(page) and "checklist" not in text_of(page)
     rows = table_rows(signed_in("lead", study.workspace), study, "one-person-1.csv")
-    found = sorted((int(row[5]), float(row[1]), float(row[4])) for row in rows)
+    found = sorted((int(row[-1]), float(row[1]), float(row[-2])) for row in rows)
     assert found == [pytest.approx(one) for one in sorted(wanted)]
     for row in rows:
-        rate, low, high = (float(cell) for cell in row[1:4])
+        rate, low, high = (float(row[place]) for place in (1, 4, 5))
         assert low < rate < high
 
 
