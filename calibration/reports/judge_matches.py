@@ -289,7 +289,7 @@ def score_correlations(people: ScoreFrame, judge: ScoreFrame, seed: int) -> Corr
             rows.append(GroupCorrelation("criterion", key, part(partial(_responses, *parts, seed))))
     if not rows:
         raise NothingToRead("people and this judge have no criterion in common")
-    own, theirs = _summary(judge), _summary(people)
+    own, theirs = overall_or_items(judge), overall_or_items(people)
     categories = np.unique(theirs.category)
     if len(categories) > 1:
         for pk in categories.tolist():
@@ -323,7 +323,8 @@ def _one_criterion(frame: ScoreFrame, key: str) -> ScoreFrame:
     return frame.select(mask)
 
 
-def _summary(frame: ScoreFrame) -> ScoreFrame:
+def overall_or_items(frame: ScoreFrame) -> ScoreFrame:
+    """Select overall scores of single responses, or items where there are none."""
     overall = _single(frame, "overall")
     return overall if len(overall) else _single(frame, "item")
 

@@ -39,6 +39,7 @@ from calibration.reports.pair_rankings import (
     position_part,
 )
 from calibration.reports.people.judged_truth import JudgedTruth, judged_truth
+from calibration.reports.people.powered import PoweredWins, powered_preferences, powered_scores
 from calibration.reports.raters import correct_answers
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
@@ -120,6 +121,7 @@ class PairJudge:
     slopes: Slopes | Missing
     own_family: OwnFamily | Missing
     offset: PeopleEstimate | Missing
+    wins: PoweredWins | Missing
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class ScoreJudge:
     offset: PeopleEstimate | Missing
     powered: list[ModelEstimate] | Missing
     separate: Separation | Missing
+    wins: PoweredWins | Missing
 
 
 @dataclass(frozen=True)
@@ -290,6 +293,7 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
         slopes=part(lambda: pair_slopes(labels, frame, seed)),
         own_family=part(lambda: _own_family(labels, frame, family, draws, seed)),
         offset=part(lambda: pair_offset(labels, frame, seed)),
+        wins=part(lambda: powered_preferences(labels, frame, seed)),
     )
 
 
@@ -446,6 +450,7 @@ def _on_scores(study: Study, people: ScoreFrame, judge: Rater, settings: Setting
         offset=part(lambda: item_offset(people, frame, seed)),
         powered=powered,
         separate=separate,
+        wins=part(lambda: powered_scores(people, frame, seed)),
     )
 
 

@@ -38,6 +38,7 @@ from calibration.web.judges.blocks import (
     sways_meaning,
 )
 from calibration.web.judges.correlations import correlation_block, turned_round
+from calibration.web.judges.powered import powered_wins_block
 from calibration.web.judges.truth import judged_truth_blocks
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import named_criterion
@@ -102,6 +103,7 @@ def judge_depth_blocks(study: Study, report: JudgesInDepth) -> list[Block]:
             _length(report, items=items),
             *soft_blocks(report.judges, pairs=True, items=items),
             family_block(report.judges, items=items),
+            *(powered_wins_block(one.judge, one.wins, place, items=items) for place, one in enumerate(report.judges)),
             *judged_truth_blocks(study, report.truth),
             reasonable,
         ]
@@ -114,6 +116,7 @@ def judge_depth_blocks(study: Study, report: JudgesInDepth) -> list[Block]:
         blocks += [
             _powered(judge, place),
             _separate(judge, place, items=items),
+            powered_wins_block(judge.judge, judge.wins, place, items=items),
             correlation_block(study, judge, place),
             _gaps(study, judge, place),
         ]
