@@ -86,7 +86,7 @@ def rankings_of_people(labelled: LabelledPairs, models: int, *, seed: int = 0) -
 
 
 def _estimated(labelled: LabelledPairs, other: JudgedPairs | None, models: int, seed: int) -> PoweredRankings:
-    tables = _tables(labelled, other, models, np.ones(labelled.points.size, dtype=np.bool_))
+    tables = _tables(labelled, other, models)
     n, more = len(tables.people), len(tables.other)
     if n < 2 or (other is not None and more < 2):
         raise TooFewRatings(min(n, more), 2, "instructions, labelled and further ones alike")
@@ -206,11 +206,7 @@ def _with_raters(
         _, of_raters, cells = left_out_groups(instruction, rater, most=MOST_REPLICATES, seed=seed)
         whole = tables.other.mean(axis=0) if len(tables.other) else np.zeros(tables.people.shape[1])
         for group in (of_raters, cells):
-            means = []
-            for gone in range(int(group.max()) + 1):
-                rest = _tables(labelled, None, models, group != gone)
-                means.append((rest.people.mean(axis=0), rest.judge.mean(axis=0)))
-            people, judge = (np.array([one[at] for one in means]) for at in (0, 1))
+            people, judge = _without_groups(labelled, models, group)
             parts.append(_spread(*statistic(_corrected(people, judge, whole, np.full(len(people), power)), models)))
     if reason is not None or these is None or parts[0] is None or parts[1] is None:
         left = nothing if these is None else these
@@ -254,9 +250,8 @@ def _power(tables: _Tables, models: int) -> tuple[float, FloatArray]:
     return float(whole[0]), tuned(products.sum() - products, squares.sum() - squares, n - 1)
 
 
-def _tables(labelled: LabelledPairs, other: JudgedPairs | None, models: int, kept: BoolArray) -> _Tables:
-    """The tables from the preferences of which `kept` (n,) is true."""
-    pair, points = labelled.pair[kept], labelled.points[kept]
+def _tables(labelled: LabelledPairs, other: JudgedPairs | None, models: int) -> _Tables:
+    pair, points = labelled.pair, labelled.points
     m = labelled.first.size
     given = np.bincount(pair, minlength=m)
     mean = np.bincount(pair, weights=points, minlength=m) / np.maximum(given, 1)
@@ -273,16 +268,65 @@ def _tables(labelled: LabelledPairs, other: JudgedPairs | None, models: int, kep
     return _Tables(people, judge, more, np.where(same, found, -1).astype(np.int64))
 
 
+def _without_groups(labelled: LabelledPairs, models: int, group: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Wins per instruction (groups, 2p) of people and of the judge without each group of preferences, group (n,) from 0 up.
+
+    A pair's points are the mean of the raters who are left; a pair, or an instruction, without any is left out.
+    """
+    m, groups = labelled.first.size, int(group.max()) + 1
+    given = np.bincount(labelled.pair, minlength=m)
+    total = np.bincount(labelled.pair, weights=labelled.points, minlength=m)
+    mean = total / np.maximum(given, 1)
+    used = given > 0
+    _, of_pair = np.unique(labelled.instruction, return_inverse=True)
+    of_pair = of_pair.reshape(-1).astype(np.int64)
+    known = np.unique(of_pair[used])
+    keys, line = np.unique(group * m + labelled.pair, return_inverse=True)
+    taken, count = (
+        np.bincount(line.reshape(-1), weights=one) for one in (labelled.points, np.ones(labelled.points.size))
+    )
+    at, pair = keys // m, keys % m
+    left = given[pair] - count
+    kept = left > 0.5
+    rest = np.where(kept, (total[pair] - taken) / np.maximum(left, 1), 0.0)
+    # As tables of one "instruction" a group: what the group's pairs add with it, and without it.
+    sides = labelled.first[pair], labelled.second[pair], at, groups, models
+    weight = kept.astype(np.float64)
+    whole = [
+        _wins(labelled.first[used], labelled.second[used], 0 * of_pair[used], 1, models, one[used])
+        for one in (mean, labelled.judge)
+    ]
+    people = whole[0] - _wins(*sides, mean[pair]) + _weighted(*sides, rest, weight)
+    judge = whole[1] - _weighted(*sides, labelled.judge[pair], 1 - weight)
+    pairs_of = np.bincount(of_pair[used], minlength=int(of_pair.max()) + 1)
+    dropped, times = np.unique((at * len(pairs_of) + of_pair[pair])[~kept], return_counts=True)
+    gone = np.bincount((dropped // len(pairs_of))[times == pairs_of[dropped % len(pairs_of)]], minlength=groups)
+    size = np.maximum(len(known) - gone, 1)[:, None]
+    return people / size, judge / size
+
+
 def _wins(
     first: IntArray, second: IntArray, instruction: IntArray, n: int, models: int, points: FloatArray
 ) -> FloatArray:
     """Wins, then losses, of the lower model of every pair, by instruction: (n, 2 x pairs)."""
+    return _weighted(first, second, instruction, n, models, points, np.ones(points.size))
+
+
+def _weighted(
+    first: IntArray,
+    second: IntArray,
+    instruction: IntArray,
+    n: int,
+    models: int,
+    points: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
     i, j = pair_indices(models)
     number = np.zeros((models, models), dtype=np.int64)
     number[i, j] = number[j, i] = np.arange(i.size)
     cell = instruction * i.size + number[first, second]
     own = np.where(first < second, points, 1 - points)
-    sums = [sum_by(cell, n * i.size, one).reshape(n, -1) for one in (own, 1 - own)]
+    sums = [sum_by(cell, n * i.size, weight * one).reshape(n, -1) for one in (own, 1 - own)]
     return np.column_stack(sums)
 
 

@@ -10,6 +10,8 @@ from calibration.statistics.judges.agreement import LabelledTasks, compare_judge
 from calibration.statistics.judges.correlations import ScoredResponses, judge_correlation
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.judges.people_biases import Answers, first_side_wins, longer_preferred
+from calibration.statistics.judges.powered_rankings import JudgedPairs, LabelledPairs, powered_rankings
+from calibration.statistics.ranking.pairs import as_games, bradley_terry
 
 SEED = 2410
 
@@ -225,6 +227,58 @@ def sways_design(instructions: int, raters: int) -> Design:
     return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
 
 
+# Win rates and strengths of three models from people's preferences on some instructions and a judge's on all.
+
+POWERED = ("win rate with a judge", "strength with a judge")
+
+
+def powered_study(rng, labelled, more, pool) -> tuple[LabelledPairs, JudgedPairs]:
+    n, each = labelled + more, min(3, pool)
+    first, second = np.tile([0, 0, 1], n), np.tile([1, 2, 2], n)
+    instruction = np.repeat(np.arange(n), 3)
+    liked = np.array([0.6, 0.0, -0.6])
+    gap = liked[first] - liked[second] + np.repeat(rng.normal(size=(n, 3)), 3, axis=0)[np.arange(3 * n), first]
+    judge = (gap + 0.3 * (first == 0) + 0.5 * rng.logistic(size=3 * n) > 0).astype(float)
+    known = instruction < labelled
+    pair = np.repeat(np.arange(3 * labelled), each)
+    rater = rng.random((3 * labelled, pool)).argsort(axis=1)[:, :each].ravel()
+    own = 0.3 * rng.normal(size=(pool, 3))
+    ahead = gap[pair] + own[rater, first[pair]] - own[rater, second[pair]]
+    points = (ahead + rng.logistic(size=pair.size) > 0).astype(float)
+    sides = first[known], second[known], instruction[known], judge[known]
+    return (
+        LabelledPairs(*sides, pair=pair, rater=rater, points=points),
+        JudgedPairs(first[~known], second[~known], instruction[~known], judge[~known]),
+    )
+
+
+@cache
+def endless_powered(pool: int) -> tuple[float, float]:
+    """The first model's win rate and strength in studies with instructions almost without end, over pools of raters."""
+    rates, strengths = [], []
+    for n in range(max(12, 240 // pool)):
+        found, _ = powered_study(np.random.default_rng([SEED, n]), 1_000, 2, pool)
+        first, second = found.first[found.pair], found.second[found.pair]
+        rates.append(float(found.points[first == 0].mean()))
+        fit = bradley_terry(as_games(first, second, found.points))
+        strengths.append(float(fit.strength[[int(str(m)) for m in fit.models].index(0)]))
+    return float(np.mean(rates)), float(np.mean(strengths))
+
+
+def powered_design(raters: int) -> Design:
+    names = [f"{name}, raters like {raters}" for name in POWERED]
+
+    def draw(rng, _resamples, _clustered):
+        found = powered_rankings(*powered_study(rng, 40, 160, raters), 3, seed=seed_of(rng))
+        truth = endless_powered(raters)
+        strength = found.strengths[0] if found.strengths else None
+        return {names[0]: of_people(found.win_rates[0], truth[0]), names[1]: of_people(strength, truth[1])}
+
+    promise = AT_LEAST if raters < 5 else FIVE_RATERS
+    text = f"40 of 200 instructions x 3 pairs x 3 of {raters} raters"
+    return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
+
+
 def unequal_judge_design() -> NullDesign:
     """A rater's equal must not be shown worse, and a judge worse by epsilon must not be shown to replace one."""
     names = ("a rater's equal cannot replace one", "a judge worse by epsilon can replace a rater")
@@ -252,6 +306,7 @@ def designs() -> list[Design]:
         *(ways_design(40, raters) for raters in (3, 5, 8, 60)),
         *(advantage_design(60, raters) for raters in (3, 5, 8, 60)),
         *(sways_design(40, raters) for raters in (3, 5, 8, 60)),
+        *(powered_design(raters) for raters in (3, 5, 8, 60)),
     ]
 
 

@@ -7,6 +7,8 @@ from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.powered_rankings import (
     JudgedPairs,
     LabelledPairs,
+    _tables,
+    _without_groups,
     powered_rankings,
     rankings_of_people,
 )
@@ -119,3 +121,18 @@ def test_an_undefeated_model_has_a_win_rate_and_no_strength():
         powered_rankings(
             labelled, JudgedPairs(*(one[:3] for one in (other.first, other.second, other.instruction, other.judge))), 3
         )
+
+
+def test_leaving_out_raters_is_the_same_as_not_having_asked_them():
+    labelled, _ = study(np.random.default_rng(6), labelled=12, raters=5, each=2)
+    # A pair that only one rater saw is missing without this rater, and so is an instruction that nobody else saw.
+    kept = np.flatnonzero((labelled.pair >= 3) | (labelled.rater == labelled.rater[0]))
+    seen = labelled.pair[kept], labelled.rater[kept], labelled.points[kept]
+    sides = labelled.first, labelled.second, labelled.instruction, labelled.judge
+    few = LabelledPairs(*sides, *seen)
+    people, judge = _without_groups(few, 3, few.rater)
+    for gone in range(5):
+        rest = few.rater != gone
+        alone = _tables(LabelledPairs(*sides, *(one[rest] for one in seen)), None, 3)
+        assert people[gone] == pytest.approx(alone.people.mean(axis=0))
+        assert judge[gone] == pytest.approx(alone.judge.mean(axis=0))
