@@ -17,10 +17,10 @@ from calibration.data.labels import checklist_rows
 from calibration.data.scores import score_frame
 from calibration.models import Report
 from calibration.reports.codec import read_back
-from calibration.reports.people.populations import SuchRaters
+from calibration.reports.people.populations import SuchRaters, such_of
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.populations import Scale, such_raters
+from calibration.statistics.populations import Scale
 from calibration.statistics.stopping.confidence_sequence import confidence_sequence
 from calibration.statistics.stopping.decisions import (
     Answered,
@@ -304,13 +304,7 @@ def _such(values: InstructionValues, question: str, positions: bool) -> SuchRate
         variance = mean_variance(values, least_raters=3 if of_agreement else 2)
     except NoStatistic:
         return SuchRaters(None, None, None, 0, 0, "undefined_without_one")
-    over = variance.n_instructions, variance.n_raters
-    ends = such_raters(variance, scale)
-    if positions or ends.not_stated is not None:
-        return SuchRaters(None, None, None, *over, "positions" if positions else str(ends.not_stated))
-    whole = float(variance.such[0])
-    share = float(variance.raters[0]) / whole if whole > 0 else 0.0
-    return SuchRaters(float(ends.low[0]), float(ends.high[0]), share, *over, "")
+    return such_of(variance, scale, slots=positions)
 
 
 def stopping_settings(now: datetime | None = None) -> dict[str, str]:

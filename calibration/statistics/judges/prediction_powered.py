@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.design.needed import Z_POWER
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
 from calibration.statistics.judges.estimates import PeopleEstimate
@@ -90,7 +91,7 @@ class PredictionPowered:
 
 @dataclass(frozen=True)
 class LabelsNeeded:
-    """How many human scores of each model make the 95 % interval of their `difference` exclude 0.
+    """How many human scores of each model make the 95 % interval of their `difference` exclude 0 with 80 % power.
 
     That is stated from 20 clusters on, so that fewer are never enough. `total` is that number of each model, `more`
     what is still to collect (0: already `separated`); `alone` is the total that human scores without a judge would
@@ -251,7 +252,7 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
             power = min(1.0, max(0.0, b / (c + kept))) if with_judge and c + kept > 0 else 0.0
             variance = max(a - 2 * power * b + power**2 * (c + kept), 0.0)
             reach = float(student.ppf(0.975, max(k * total / labels - strata, 1.0)))
-            return bool(abs(difference) > reach * variance**0.5)
+            return bool(abs(difference) > (reach + Z_POWER) * variance**0.5)
 
         low, high = 1, 2
         while not separates(high):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import NotConverged, TooFewRatings
+from calibration.statistics.errors import NotConverged
 from calibration.statistics.ranking.comparisons import (
     DisconnectedComparisons,
     Games,
@@ -20,7 +20,7 @@ from calibration.statistics.ranking.comparisons import (
     sample_ends,
 )
 from calibration.statistics.ranking.newton import maximise
-from calibration.statistics.ranking.rank_intervals import ahead_chances, rank_ends, ranks
+from calibration.statistics.ranking.rank_intervals import rank_ends, ranks
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, IntervalKind
 
 ELO_POINTS = 400 / np.log(10)
@@ -67,16 +67,6 @@ class BradleyTerryIntervals:
     clusters: int
     draws: int
     seed: int
-
-    def ahead(self) -> FloatArray:
-        """Estimate the probability (k, k) that the row's model is truly ahead of the column's, 0.5 on the diagonal.
-
-        It is the share of bootstrap samples in which the model is ahead, (hits + 1/2)/(draws + 1), so never quite 0 or 1.
-        Raises TooFewRatings if there are too few clusters for a bootstrap.
-        """
-        if self.interval_kind != "bootstrap95":
-            raise TooFewRatings(self.clusters, MIN_CLUSTERS, "clusters with usable draws")
-        return ahead_chances(self.strength_draws)
 
 
 def bradley_terry(games: Games, *, virtual_ties: float = 0.0) -> BradleyTerry:

@@ -79,13 +79,3 @@ def clear_by_leaving_out(point: FloatArray, sample: FloatArray) -> IntArray:
 def _signs(differences: FloatArray, rounding: float) -> IntArray:
     """-1, 0 or 1; a difference within `rounding` is none."""
     return np.where(np.abs(differences) <= rounding, 0, np.sign(differences)).astype(np.int64)
-
-
-def ahead_chances(sample: FloatArray) -> FloatArray:
-    """Share (k, k) of the draws (draws, k) in which the line's model is above the column's, 0.5 on the diagonal.
-
-    (hits + 1/2)/(draws + 1), so never quite 0 or 1.
-    """
-    hits = (sample[:, :, None] > (sample + margin(sample))[:, None, :]).sum(axis=0)
-    level = len(sample) - hits - hits.T
-    return np.asarray((hits + level / 2 + 0.5) / (len(sample) + 1), dtype=np.float64)

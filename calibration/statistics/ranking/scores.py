@@ -7,13 +7,7 @@ import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.ranking.rank_intervals import (
-    ahead_chances,
-    clear_by_draws,
-    clear_by_leaving_out,
-    ends_of,
-    ranks,
-)
+from calibration.statistics.ranking.rank_intervals import clear_by_draws, clear_by_leaving_out, ends_of, ranks
 from calibration.statistics.resampling import (
     MIN_CLUSTERS,
     BoolArray,
@@ -49,16 +43,6 @@ class MeanScores:
     clusters: IntArray
     sample: FloatArray
     clear: IntArray
-
-    def ahead(self) -> tuple[IntArray, FloatArray]:
-        """Places (j,) of the models with a 95 % interval and the probability (j, j) that the line's mean is truly higher.
-
-        Raises TooFewRatings where there are fewer than two of them.
-        """
-        sure = _places(self.kinds, "bootstrap95")
-        if len(sure) < 2:
-            raise TooFewRatings(len(sure), 2, f"models with {MIN_CLUSTERS} clusters or more")
-        return sure, ahead_chances(self.sample)
 
     def ranks_among(self, mask: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
         """Rank, and smallest and largest possible rank, of the models where mask (k,) holds, among these alone."""

@@ -378,7 +378,7 @@ def _separate_sentence(judge: str, found: Separation, *, items: bool) -> str:
     return (
         gettext(
             "With %(judge)s, %(one)s and %(other)s differ by %(difference)s out of 10 points. About %(more)d more "
-            "human labels for each model would separate them (%(alone)d in total without the judge)."
+            "human labels for each model would separate them with 80 %% power (%(alone)d in total without the judge)."
         )
         % words
     )

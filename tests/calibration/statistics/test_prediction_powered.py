@@ -136,9 +136,9 @@ def test_more_labels_separate_as_many_as_the_formula_says():
     assert not found.separated
     assert found.more == found.total - 40 > 0
     assert found.total < found.alone
-    # Human scores alone, shared instructions: t * sd of the paired difference / sqrt(n) below the difference.
+    # Human scores alone, shared instructions: (t + z of 80 %) * sd of the paired difference / sqrt(n) below the difference.
     sd = (one.human - two.human).std(ddof=1)
-    assert found.alone == pytest.approx((1.96 * sd / found.difference) ** 2, rel=0.05)
+    assert found.alone == pytest.approx(((1.96 + 0.8416) * sd / found.difference) ** 2, rel=0.05)
 
 
 def test_separated_models_need_no_more():

@@ -15,7 +15,7 @@ from calibration.statistics.agreement.rating_tables import level_codes
 from calibration.statistics.errors import ConstantScores
 from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
 from calibration.statistics.ranking.power import shared_ranks
-from calibration.statistics.ranking.rank_intervals import ahead_chances, ranks
+from calibration.statistics.ranking.rank_intervals import ranks
 from calibration.statistics.ranking.scores import mean_scores
 from calibration.statistics.resampling import sign_flip_p
 from calibration.statistics.ties import descending, level_places, settle_ties
@@ -90,14 +90,12 @@ def test_noise_and_the_order_of_raters_move_no_rank_statistic(ratings, seed):
 
     def statistics(values):
         table = np.stack([values[:4], values[1:5], judge[:4]], axis=1)
-        sample = np.stack([values, judge, values[::-1]], axis=1)
         found = [
             ranks(values).tolist(),
             level_places(values).tolist(),
             level_codes(values)[0].tolist(),
             descending(values).tolist(),
             mean_scores(values, models, clusters=clusters, draws=50, seed=1).rank.tolist(),
-            ahead_chances(sample).tolist(),
             shared_ranks(table, ["one", "two", "three"]).models,
             sign_flip_p(np.round(values - judge, 15), draws=64),
         ]
