@@ -29,8 +29,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if _touches_a_database(item)]
 
 
-ONE_DATABASE = ["tests/calibration/web/"]
-"""Pages over reports, which other tests compute on both databases: they run on SQLite alone."""
+ONE_DATABASE = [
+    "tests/calibration/web/",
+    "tests/generation/web/",
+    "tests/judging/published/",
+    "tests/judging/web/",
+    "tests/annotation/uploads/test_every_mistake.py",
+]
+"""Pages over reports, which other tests compute on both databases, and sentences about files: they run on SQLite alone.
+
+tests/large looks at every page of a lead on both.
+"""
 
 
 def _touches_a_database(item: pytest.Item) -> bool:

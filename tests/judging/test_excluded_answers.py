@@ -128,6 +128,7 @@ def differing(one, two):
     return {name: (said, two[name]) for name, said in one.items() if name in two and two[name] != said}
 
 
+@pytest.mark.one_database
 def test_every_number_is_that_of_the_study_without_the_rater(study, third, monkeypatch):
     client, judges = result_walk.reader_of(study), [study.workspace.raters.get(label="a-judge")]
 
@@ -157,6 +158,7 @@ def excluded_third(study, third, since=None):
     return exclude(study, third, since=since, reason="The same answer to every item.", by=None)
 
 
+@pytest.mark.one_database
 def test_each_page_says_how_many_and_can_be_shown_with_them(study, third):
     client, judge = result_walk.reader_of(study), study.workspace.raters.get(label="a-judge")
     run_fit(study=study)
