@@ -202,3 +202,14 @@ class AnsweredRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key}: {self.status}"
+
+
+class TokenMinute(models.Model):
+    """How many requests of a minute a token has taken (accounts/api/rates.py); `minute` counts since 1970."""
+
+    token = models.OneToOneField(ApiToken, models.CASCADE, related_name="minute")
+    minute = models.BigIntegerField()
+    taken = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.token_id}: {self.taken}"

@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import rows, studies as annotation
+from annotation.api import all_scores, rows, studies as annotation
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -24,6 +24,7 @@ urlpatterns = [
     path("w/<str:workspace>/studies/", annotation.make_study, name="make_study"),
     path("w/<str:workspace>/studies/<str:slug>/", annotation.study, name="study"),
     path("w/<str:workspace>/studies/<str:slug>/scores/", annotation.scores, name="scores"),
+    path("w/<str:workspace>/studies/<str:slug>/scores/all/", all_scores.all_scores, name="all_scores"),
     path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),
     path("w/<str:workspace>/studies/<str:slug>/delete/", annotation.delete_study, name="delete_study"),
     path(

@@ -102,6 +102,7 @@ MIDDLEWARE = [
     "core.web.htmx.HtmxResponseMiddleware",
     "core.web.unsent_forms.KeepFormMiddleware",
     "core.web.nul_characters.NoNulMiddleware",
+    "accounts.api.headers.ApiHeadersMiddleware",
     "core.web.busy_database.BusyDatabaseMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -278,8 +279,11 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["accounts.api.access.ReadsResults"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.api.bodies.JsonBody"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.api.rates.TokenRate"],
     "DEFAULT_SCHEMA_CLASS": "accounts.api.schema.ScopedSchema",
 }
+# Requests that an API token may send in a minute; 0 sets no limit.
+API_RATE = environment.integer("PLUMBLINE_API_RATE", default=600)
 # Days after which an API token expires unless its owner chooses otherwise, and the most that they may choose.
 TOKEN_DAYS_MOST = environment.integer("PLUMBLINE_TOKEN_DAYS_MOST", default=365, minimum=1)
 TOKEN_DAYS = environment.integer("PLUMBLINE_TOKEN_DAYS", default=min(90, TOKEN_DAYS_MOST), minimum=1)

@@ -15,6 +15,7 @@ ERRORS = {
     "404": "Your workspaces have nothing of this name.",
     "406": "The address does not answer in the media type that was asked for.",
     "409": "The state of the object does not allow this, or an address without a workspace fits several objects.",
+    "412": "What was to be changed has changed since it was read.",
     "413": "The request is larger than the server accepts.",
     "429": "There were too many requests; repeat the request after Retry-After seconds.",
     "503": "The database is busy or away; repeat the request after Retry-After seconds.",

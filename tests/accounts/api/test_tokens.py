@@ -35,6 +35,7 @@ SCOPES = {
     "make_study": "change",
     "study": "read",
     "scores": "ratings",
+    "all_scores": "ratings",
     "exclusions": "ratings",
     "exclude_rater": "change",
     "include_rater": "change",
@@ -119,7 +120,7 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
-    of |= dict.fromkeys(("scores", "reports", "export", "exclusions"), study.slug)
+    of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex
