@@ -8,7 +8,8 @@ LanguageModel.parameters["script"] or in Endpoint.capabilities["script"]:
      "quality": 0.7,                  the centre of drawn scores, 0..1
      "replies": {SUBJECT: TEXT, ...}  replies given word for word
      "answers": {SUBJECT: {FIELD: NUMBER or {"reason": TEXT, "score": NUMBER}, ...}, ...},
-     "writes": 120}                   the approximate number of drawn words in a reply to a request without a schema
+     "writes": 120}                   the approximate number of drawn words in a reply to a request without a schema,
+                                      in numbered parts if the request gives the first one's heading to go on from
 
 SUBJECT is the request's "response" (a response's external id, or "instruction/model" if it has none of its own). Fields
 that `answers` leaves out are drawn from the seed and the subject, within the request's schema, so that the same
@@ -29,12 +30,15 @@ from core.messages.message import Wording
 from generation.llm.errors import ChatError, Refused
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.bodies import Vectors
+from generation.llm.protocol.wrapping import first_line_of
 from generation.llm.requests import PromptScores, Reply, Request
 
 Script = Callable[[Request], "str | Reply | ChatError"]
 CHARACTERS_A_TOKEN = 4
 VECTOR_LENGTH = 64
 OPTIONS = ("seed", "seconds", "quality", "replies", "answers", "writes")
+NUMBERED = re.compile(r"(?P<before>\D*)(?P<number>\d{1,9})(?P<after>\D*)")
+"""A heading such as "#*# Week 1:"."""
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STOCK_TEXT = (
     "the a this that one river house letter question answer morning winter garden window road story voice "
@@ -142,7 +146,8 @@ def script_from(plan: Mapping[str, Any]) -> Script:
         if subject in replies:
             return str(replies[subject])
         if request.schema is None and "writes" in plan:
-            return _written(int(plan["writes"]), f"{plan.get('seed', 0)} {request.model} {subject}")
+            sentences = _written(int(plan["writes"]), f"{plan.get('seed', 0)} {request.model} {subject}")
+            return _in_parts(first_line_of(request.messages), sentences)
         if request.schema is None:
             return Refused(call_messages.NOT_IN_SCRIPT())
         question = json.dumps([plan.get("seed", 0), request.model, sorted(request.subject.items())])
@@ -179,7 +184,17 @@ def fill(schema: Mapping[str, Any], given: object, level: float, draws: random.R
     return options[place]
 
 
-def _written(words: int, seed: str) -> str:
+def _in_parts(first_line: str, sentences: Sequence[str]) -> str:
+    """Return the text that goes on from a part's numbered heading, one sentence a part; without one, all in a piece."""
+    heading = NUMBERED.fullmatch(first_line.strip())
+    if heading is None:
+        return " ".join(sentences)
+    later = (f"{heading['before']}{int(heading['number']) + n}{heading['after']}" for n in range(1, len(sentences)))
+    rest = [f"{line}\n{sentence}" for line, sentence in zip(later, sentences[1:], strict=True)]
+    return "\n\n".join([sentences[0], *rest])
+
+
+def _written(words: int, seed: str) -> list[str]:
     """Return meaningless sentences of drawn words, `words` in all to within a third."""
     draws = random.Random(hashlib.sha256(seed.encode()).digest())
     stock = STOCK_TEXT.split()
@@ -189,7 +204,7 @@ def _written(words: int, seed: str) -> str:
         length = min(left, draws.randint(6, 16))
         sentences.append(" ".join(draws.choice(stock) for _ in range(length)).capitalize() + ".")
         left -= length
-    return " ".join(sentences)
+    return sentences
 
 
 def _word_vector(text: str) -> tuple[float, ...]:

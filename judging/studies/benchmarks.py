@@ -81,8 +81,9 @@ def check_study_of(benchmark: Benchmark, experiment: str = MAIN_EXPERIMENT) -> S
         )
         if not add_tasks(study):
             raise NothingToJudge(
-                f"Benchmark {benchmark.slug} has no response with a part that its instructions' checks ask about; load "
-                "or generate responses, and upload the checks as a table or with their benchmark."
+                f"No response of benchmark {benchmark.slug} has a part, under a heading such as “Week 12:”, that its "
+                "instructions' checks ask about. Load or generate responses that have such parts; if the instructions "
+                "have no checks, upload these as a table or with their benchmark."
             )
     return study
 

@@ -75,3 +75,17 @@ def test_a_script_is_a_mapping_or_a_file(tmp_path):
     for bad in ("absent.json", "list.json", 7):
         with pytest.raises(BadScript):
             read_script(bad, tmp_path)
+
+
+def test_a_text_goes_on_from_a_numbered_heading_in_parts():
+    asked = Request("m", [{"role": "user", "content": "Write."}, {"role": "assistant", "content": "#*# Week 1:"}])
+    text = asyncio.run(ScriptedChat(script_from({"writes": 90})).complete(asked)).text
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(headings) > 3
+    assert headings == [f"#*# Week {number}:" for number in range(2, len(headings) + 2)]
+    assert not text.startswith("#")
+
+
+def test_a_text_goes_on_in_one_piece_from_another_beginning():
+    asked = Request("m", [{"role": "user", "content": "Write."}, {"role": "assistant", "content": "Once upon a time"}])
+    assert "\n" not in asyncio.run(ScriptedChat(script_from({"writes": 90})).complete(asked)).text

@@ -1,17 +1,15 @@
 """Every command of docs/benchmarks, typed in the order of its page into an empty installation beside small files."""
 
 import io
-import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from django.conf import settings as project
 from django.core.management import CommandError, call_command
 
 from annotation.models import Assignment, Study
-from generation.models import GenerationRun, Instruction
+from generation.models import GenerationRun
 from judging.models import JudgeRun
 from judging.published.registry import paper_tables, table_numbered
 from tests.judging.documents.files_of_pages import CUT_WRITERS, WRITERS, write_files
@@ -70,19 +68,6 @@ def as_typed(command):
     return [PLACEHOLDERS[word]() if word in PLACEHOLDERS else word for word in shlex.split(text)]
 
 
-def responses_with_parts(model):
-    """A file of short texts with the headings that the instructions of our own long tasks ask for."""
-    rows = []
-    asked = Instruction.objects.filter(benchmark__slug="longgenbench-own").order_by("id")
-    for instruction in [one for one in asked if "short" in one.tags][:4]:
-        heading = instruction.messages[-1]["content"]
-        parts = [heading.replace(" 1", f" {number}", 1) + " Nothing happens." for number in range(1, 53)]
-        rows.append({"instruction": instruction.external_id, "model": model, "response": "\n".join(parts)})
-    path = Path("texts.jsonl")
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def said(*words):
     out = io.StringIO()
     call_command(*words, stdout=out, stderr=out)
@@ -126,8 +111,6 @@ def type_page(page, writer, tmp_path, monkeypatch, settings):
         assert printed.strip(), command
         if command.startswith(("judge ", "generate ")):
             assert not re.search(r"\b0 of \d+ (scored|responses)", printed), (command, printed)
-        if command.startswith("generate longgenbench"):
-            said("load_responses", str(responses_with_parts("MODEL-2")), "--benchmark", "longgenbench-own")
 
 
 @pytest.mark.django_db
