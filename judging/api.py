@@ -44,7 +44,7 @@ from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.published.computed_tables import shown_tables
-from judging.published.layout import failed_on, list_json
+from judging.published.layout import failed_on, list_json, scripted_on
 from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
 from judging.published.registry import table_numbered, tables_of
 from judging.runs.access import run_read_by, runs_read_by
@@ -322,7 +322,8 @@ def paper_table(request: Request, workspace: str, slug: str, number: str) -> Api
         return ApiResponse({"detail": "This table is being computed; ask again in a moment."}, status=202)
     if found.error:
         raise Unusable(str(found.error))
-    return ApiResponse(found.as_json([row.judge.name for row in failed_on(benchmark.workspace, table)]))
+    failed = [row.judge.name for row in failed_on(benchmark.workspace, table)]
+    return ApiResponse(found.as_json(failed, scripted_on(benchmark.workspace, found)))
 
 
 @extend_schema(

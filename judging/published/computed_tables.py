@@ -67,11 +67,12 @@ class ComputedTable:
     def equal(self) -> int:
         return self.counts[Status.EQUAL]
 
-    def as_json(self, failed: Sequence[str] = ()) -> dict[str, Any]:
+    def as_json(self, failed: Sequence[str] = (), scripted: Sequence[str] = ()) -> dict[str, Any]:
         """What `published_table --json` prints: every cell, with all digits.
 
         `failed` names the judges of the benchmark that failed their canary texts; without one, the keys are left out.
-        A row names those on whose other verdicts its figure rests.
+        A row names those on whose other verdicts its figure rests. `scripted` names the scripted judges among those of
+        the cells, likewise.
         """
         return {
             "benchmark": self.table.benchmark,
@@ -79,6 +80,7 @@ class ComputedTable:
             "cells": len(self.cells),
             "equal": self.equal,
             **({"failed_judges": list(failed)} if failed else {}),
+            **({"scripted_judges": list(scripted)} if scripted else {}),
             "rows": [
                 {
                     "row": str(cell.row),

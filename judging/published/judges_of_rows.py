@@ -20,7 +20,7 @@ def template_of(name: str) -> str:
 
 
 def judges_of_rows(workspace: int, names: Sequence[str], methods: Mapping[str, Any]) -> dict[str, str]:
-    """Return, by printed row, the first of these judges of a workspace that is the printed one.
+    """Return, by printed row, the first of these judges of a workspace that is the printed one, a scripted one last.
 
     `methods` give each printed row's method and models. A judge with another of the paper's templates is none of them.
     """
@@ -31,7 +31,8 @@ def judges_of_rows(workspace: int, names: Sequence[str], methods: Mapping[str, A
         )
     }
     found: dict[str, str] = {}
-    for name in names:
+    scripted = {name for name, judge in judges.items() if judge.rater.provenance == Rater.Provenance.SCRIPTED}
+    for name in sorted(names, key=lambda name: name in scripted):
         if template_of(name) not in ("", "Prompt A"):
             continue
         for printed_name, method in methods.items():

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from accounts.models import Workspace
+from annotation.models import Rater
 from calibration.data.verdicts import JudgesVerdicts, failed_judges
 from calibration.figures.drawing import decimals
 from calibration.web.blocks import Column, Table
@@ -166,6 +167,22 @@ def failed_on(workspace: Workspace, table: PaperTable) -> list[JudgesVerdicts]:
     """Return the judges of the table's benchmark that failed their canary texts."""
     benchmark = Benchmark.objects.filter(workspace=workspace, slug=table.benchmark).first()
     return failed_judges(benchmark) if benchmark else []
+
+
+def scripted_on(workspace: Workspace, found: ComputedTable) -> list[str]:
+    """Return the names of the scripted judges on whose verdicts some of the table's figures rest."""
+    named = {judge for cell in found.cells for judge in cell.judges}
+    scripted = Rater.objects.filter(workspace=workspace, provenance=Rater.Provenance.SCRIPTED)
+    return sorted(named & {rater.name for rater in scripted})
+
+
+def scripted_note(judges: Sequence[str]) -> str:
+    """State which judges are scripted; '' where none is."""
+    if not judges:
+        return ""
+    return gettext("Some of these figures rest on scripted judges, whose verdicts are drawn: %(judges)s.") % {
+        "judges": ", ".join(judges)
+    }
 
 
 def words_of(text: str) -> str:

@@ -192,6 +192,30 @@ def judged_by(judge: Rater, published: Published) -> bool:
     return bool(theirs & {plain_name(name) for name in names})
 
 
+def judges_of_paper(judges: Iterable[Rater], published: Published) -> list[Rater]:
+    """Return those of these judges that bear the name of the paper's.
+
+    Where one of them has loaded verdicts, such as the authors', those that were run here are left out; where one is real,
+    those that are scripted.
+    """
+    named = [judge for judge in judges if judged_by(judge, published)]
+    run_here = set(Judge.objects.filter(rater__in=named).values_list("rater", flat=True))
+    loaded = [judge for judge in named if judge.pk not in run_here]
+    return loaded or [judge for judge in named if not _is_scripted(judge)] or named
+
+
+def by_likeness(judges: Iterable[Rater], published: Published) -> list[Rater]:
+    """Return the judges in the order in which they stand for the paper's: those of its name, then others, scripted last."""
+    known = list(judges)
+    named = judges_of_paper(known, published)
+    others = [judge for judge in known if judge not in named]
+    return [*named, *sorted(others, key=lambda judge: (_is_scripted(judge), not judged_by(judge, published)))]
+
+
+def _is_scripted(judge: Rater) -> bool:
+    return bool(judge.provenance == Rater.Provenance.SCRIPTED)
+
+
 def _cell(column: Quantity, model: str, printed: float | None, same_judge: bool) -> PrintedCell:
     """Compare one value. A known difference is printed to hundredths, so it may be off by as much again."""
     rounding = 0.51 * 10.0**-column.digits

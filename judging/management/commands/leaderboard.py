@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
+from annotation.models import Rater
 from calibration.management.study_command import add_excluded, excluded_line
 from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.cache import SHOWN
@@ -195,6 +196,8 @@ def _notes(board: Leaderboard) -> list[str]:
         f"Score: {SCORES[board.metric.name]}. A number in brackets counts verdicts that could not be used. Intervals "
         "are over whole instructions."
     ]
+    if board.judge.provenance == Rater.Provenance.SCRIPTED:
+        notes.append(f"{board.judge} is a scripted judge; its verdicts are drawn and say nothing about the models.")
     if board.discredited:
         counted = "included here, and nothing is ranked by them" if board.filters.discredited else "left out"
         notes.append(

@@ -27,6 +27,8 @@ from judging.published.layout import (
     laid_out,
     list_json,
     notes_on,
+    scripted_note,
+    scripted_on,
     table_name,
     title_of,
 )
@@ -62,27 +64,30 @@ class Command(BaseCommand):
                 found = compute_table(workspace, table_numbered(options["benchmark"], number))
                 if found.error:
                     raise CommandError(found.error)
-                shown = self._shown(found, failed_on(workspace, found.table), options)
+                scripted = scripted_on(workspace, found)
+                shown = self._shown(found, failed_on(workspace, found.table), scripted, options)
             else:
                 shown = self._listed(options["benchmark"], _all(workspace, options["benchmark"]), options)
         except UserError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(shown, ending="")
 
-    def _shown(self, found: ComputedTable, failed: Sequence[JudgesVerdicts], options: dict[str, Any]) -> str:
+    def _shown(
+        self, found: ComputedTable, failed: Sequence[JudgesVerdicts], scripted: Sequence[str], options: dict[str, Any]
+    ) -> str:
         names = [row.judge.name for row in failed]
         if options["json"]:
-            return _dumped(found.as_json(names))
+            return _dumped(found.as_json(names, scripted))
         if options["csv"]:
             return as_csv(cell_list(found, names)).removeprefix("\ufeff")
         layout = laid_out(found, names)
-        failed_notes = [*map(failed_note, names), *filter(None, [dagger_note(layout)])]
+        judge_notes = [*map(failed_note, names), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
         if options["latex"]:
-            return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
+            return "".join(f"% {' '.join(note.split())}\n" for note in judge_notes) + as_latex(layout.as_table)
         notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
         source = f"{table_name(found.table)}: {title_of(found.table)}. Source: {found.table.source}."
         about = [f"{len(found.cells)} cells: {counted(found)}." if found.cells else "This table has no cell.", source]
-        about += [*notes_on(found.table), *failed_notes]
+        about += [*notes_on(found.table), *judge_notes]
         if options["markdown"]:
             return as_markdown(layout.as_table) + "\n" + "\n\n".join([*about, *notes]) + "\n"
         legend = "Printed / recomputed; = where both are equal as printed, – where nothing is printed or computed."

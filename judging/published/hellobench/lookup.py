@@ -11,7 +11,7 @@ from judging.leaderboards.table import Leaderboard, judges_of, leaderboard
 from judging.leaderboards.weighting import PUBLISHED, UnknownWeights, weighting_named
 from judging.published.columns import Published, plain_name
 from judging.published.hellobench.reasons import MISPRINTS, NO_VERDICTS_IN, NO_WEIGHTS, NOT_HERE
-from judging.published.tables import judged_by, published_tables
+from judging.published.tables import judges_of_paper, published_tables
 from judging.scores.metrics import POINTS
 
 SLUG = "hellobench"
@@ -43,9 +43,7 @@ def board_of(benchmark: Benchmark, experiment: str) -> Leaderboard | Absent:
         weighting = weighting_named(benchmark, PUBLISHED)
     except UnknownWeights:
         return Absent(NO_WEIGHTS())
-    for judge in judges_of(benchmark):
-        if not judged_by(judge, printed_figures()):
-            continue
+    for judge in judges_of_paper(judges_of(benchmark), printed_figures()):
         try:
             board = leaderboard(benchmark, judge, weighting, filters=Filters(experiment=experiment, measure=POINTS))
         except UserError:

@@ -7,7 +7,7 @@ import numpy as np
 from django.db.models import Count
 
 from accounts.models import Workspace
-from annotation.models import Assignment, Criterion, Score, Study
+from annotation.models import Assignment, Criterion, Rater, Score, Study
 from calibration.data.frames import ABOUT_RESPONSES, Floats, NothingToRead
 from calibration.data.verdicts import judges_by_verdicts
 from generation.models import Benchmark
@@ -173,7 +173,8 @@ def _methods(workspace: Workspace) -> Methods | Absent:
     names = {row.judge.name: row.judge for row in judges_by_verdicts(study)}
     methods = dict(Judge.objects.filter(rater__in=names.values()).values_list("rater", "method"))
     by_name: dict[str, MethodScores] = {}
-    for scores in methods_of(study, people):
+    found = methods_of(study, people)
+    for scores in sorted(found, key=lambda scores: _is_scripted(names.get(scores.method))):
         judge = names.get(scores.method)
         if not len(scores.response) or (judge and scores.kind == POINTS and not judged_by(judge, printed_figures())):
             continue
@@ -181,6 +182,10 @@ def _methods(workspace: Workspace) -> Methods | Absent:
         if known:
             by_name.setdefault(known, scores)
     return Methods(people, by_name)
+
+
+def _is_scripted(judge: Rater | None) -> bool:
+    return judge is not None and bool(judge.provenance == Rater.Provenance.SCRIPTED)
 
 
 def _name_in_paper(scores: MethodScores, method: str) -> str:

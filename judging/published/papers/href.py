@@ -60,7 +60,7 @@ from judging.published.papers.href_reasons import (
     UPLOAD_AGREEMENT,
     UPLOAD_DEVELOPMENT,
 )
-from judging.published.tables import judged_by, published_tables
+from judging.published.tables import by_likeness, judged_by, published_tables
 from judging.scores.metrics import WINS
 
 SLUG = "href"
@@ -218,7 +218,7 @@ def _boards(workspace: Workspace) -> Iterator[Leaderboard]:
     if benchmark is None:
         return
     judges: list[Rater] = [row.judge for row in verdicts_on(benchmark)]
-    for judge in sorted(judges, key=lambda judge: not judged_by(judge, _published())):
+    for judge in by_likeness(judges, _published()):
         if (board := _board(benchmark, judge)) is not None:
             yield board
 

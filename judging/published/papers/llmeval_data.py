@@ -15,7 +15,7 @@ from calibration.data.frames import ROLES, Bools, Floats, Ints, ScoreFrame
 from calibration.data.scores import score_frame
 from generation.models import Benchmark
 from judging.published.columns import UNSCALED
-from judging.published.tables import judged_by, published_tables
+from judging.published.tables import judges_of_paper, published_tables
 from judging.scores.benchmark_scores import llmeval1_mean
 from judging.scores.metrics import METRICS, STARS
 from judging.scores.points import model_scores
@@ -75,7 +75,7 @@ class LlmevalData:
     @cached_property
     def judges(self) -> list[int]:
         rows = Rater.objects.filter(workspace=self.workspace, kind=Rater.Kind.JUDGE)
-        return [row.pk for row in rows if judged_by(row, self.published)]
+        return [row.pk for row in judges_of_paper(rows, self.published)]
 
     def frame(self, side: str, *, pairs: bool = False) -> ScoreFrame | None:
         """The applicable scores of one side, None where there are none."""

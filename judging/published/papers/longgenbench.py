@@ -20,7 +20,7 @@ from judging.leaderboards.table import NO_BOARD, Leaderboard, leaderboard, verdi
 from judging.leaderboards.weighting import EQUAL
 from judging.published.columns import SHORT_PARTS, completion_as_printed, plain_name
 from judging.published.paper_table import Cell, PaperTable, Status, compared
-from judging.published.tables import judged_by, published_tables
+from judging.published.tables import by_likeness, judged_by, published_tables
 from judging.scores.benchmark_scores import weighted_average
 from judging.scores.metrics import FULFILLED
 
@@ -145,7 +145,7 @@ def _found_in(workspace: Workspace, published: Mapping[str, Any]) -> _Found:
 def _board(benchmark: Benchmark, published: Mapping[str, Any]) -> Leaderboard | None:
     """Return the board of instruction checks by the paper's judge or, without one, by that with the most verdicts."""
     judges: list[Rater] = [row.judge for row in verdicts_on(benchmark)]
-    for judge in sorted(judges, key=lambda judge: not judged_by(judge, published)):
+    for judge in by_likeness(judges, published):
         try:
             board = leaderboard(benchmark, judge, EQUAL)
         except NO_BOARD:

@@ -29,7 +29,7 @@ from judging.leaderboards.task_groups import task_groups
 from judging.leaderboards.weighting import EQUAL, Weighting
 from judging.published.columns import MOST_OF_IT, scores_over
 from judging.published.paper_table import Cell, PaperTable, Status, compared
-from judging.published.tables import judged_by, printed_names, published_tables
+from judging.published.tables import judges_of_paper, printed_names, published_tables
 from judging.scores.benchmark_scores import NothingScored, wildbench_mix
 from judging.scores.metrics import GRADED, METRICS, REWARD
 
@@ -107,7 +107,7 @@ class WildbenchNumbers:
     @cached_property
     def judge(self) -> Rater | None:
         judges = judges_of(self.benchmark) if self.benchmark else []
-        return next((judge for judge in judges if judged_by(judge, self.published)), None)
+        return next(iter(judges_of_paper(judges, self.published)), None)
 
     @property
     def judge_names(self) -> tuple[str, ...]:

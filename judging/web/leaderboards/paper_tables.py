@@ -32,6 +32,8 @@ from judging.published.layout import (
     dagger_note,
     laid_out,
     notes_on,
+    scripted_note,
+    scripted_on,
     status_words,
     table_name,
     title_of,
@@ -195,25 +197,29 @@ def _file(benchmark: Benchmark, name: str, found: Sequence[ComputedTable], one: 
         return not_yet()
     suffix = name.rpartition(".")[2]
     failed = [row.judge.name for row in failed_judges(benchmark)]
-    content = _list_file(found, suffix) if one is None else _table_file(one, suffix, failed)
+    content = (
+        _list_file(found, suffix)
+        if one is None
+        else _table_file(one, suffix, failed, scripted_on(benchmark.workspace, one))
+    )
     response = HttpResponse(content, content_type=TYPES[suffix])
     stem = slugify(f"{benchmark.slug}-{LIST if one is None else table_name(one.table)}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
     return response
 
 
-def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str]) -> str:
+def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str], scripted: Sequence[str]) -> str:
     """CSV and JSON have one line a cell with all digits; LaTeX and Markdown are laid out as the paper is."""
     if suffix == "json":
-        return json.dumps(found.as_json(failed), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json.dumps(found.as_json(failed, scripted), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if suffix == "csv":
         return as_csv(cell_list(found, failed))
     layout = laid_out(found, failed)
-    failed_notes = [*map(failed_note, failed), *filter(None, [dagger_note(layout)])]
+    judge_notes = [*map(failed_note, failed), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
     if suffix == "tex":
-        return "".join(f"% {' '.join(note.split())}\n" for note in failed_notes) + as_latex(layout.as_table)
+        return "".join(f"% {' '.join(note.split())}\n" for note in judge_notes) + as_latex(layout.as_table)
     notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
-    notes += [*notes_on(found.table), *failed_notes]
+    notes += [*notes_on(found.table), *judge_notes]
     return as_markdown(layout.as_table) + "".join(f"\n{note}\n" for note in notes)
 
 
