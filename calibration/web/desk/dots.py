@@ -14,7 +14,7 @@ from calibration.figures.drawing import number
 from calibration.reports.agreement import AgreementReport, JudgeAgreement
 from calibration.reports.codec import Missing
 from calibration.reports.raters import RatersReport
-from calibration.web.agreement.page import is_ordered, opening
+from calibration.web.agreement.page import is_ordered
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.raters.page import kind_name
 
@@ -75,10 +75,10 @@ def dots_block(study: Study, report: RatersReport) -> Block | None:
     )
 
 
-def agreement_block(report: AgreementReport, *, items: bool = False) -> Block:
+def agreement_block(report: AgreementReport) -> Block:
     """Draw how far people agree with one another, which is the ceiling for judges, and each judge beside them.
 
-    The answer is the headline of the page on agreement. `items`: the clusters are items, not instructions.
+    The headline of the page on agreement stands above on the dashboard and is not repeated.
     """
     people = gettext("Raters with one another")
     ends = report.loo_interval
@@ -107,9 +107,6 @@ def agreement_block(report: AgreementReport, *, items: bool = False) -> Block:
         report.n_tasks,
     ) % {"rate": number(report.loo), "n": number(report.n_tasks, 1)}
     if is_ordered(report):
-        answer = opening(report, items=items)
         many = gettext("On a scale with many values, labels are seldom equal even where raters agree closely.")
-        notes = [f"{shares} {many}"]
-    else:
-        answer, notes = shares, []
-    return Block("ceiling", title, answer=answer, figure=figure, table=table, notes=notes, folded=True)
+        shares = f"{shares} {many}"
+    return Block("ceiling", title, answer=shares, figure=figure, table=table, folded=True)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotation.models import Study
 from calibration.reports.agreement import AgreementReport, agreement_report
 from calibration.web.agreement.page import opening
+from calibration.web.dashboard import desk_figures_of
 from calibration.web.desk.dots import agreement_block
 from core.messages.counts import counted
 from generation.models import Response
@@ -102,9 +103,10 @@ def test_the_dashboard_says_that_judges_answered_and_none_of_it_can_be_used(clie
 
 
 def test_the_dashboard_and_the_page_on_agreement_state_it_alike():
-    report = agreement_report(answered_study())
-    block = agreement_block(report)
-    assert block.answer == opening(report) and "same label" in block.notes[0]
+    study = answered_study()
+    report = agreement_report(study)
+    assert desk_figures_of(study).figures[0].words == opening(report)
+    assert "same label" in agreement_block(report).answer and opening(report) not in agreement_block(report).answer
     (row,) = [row for row in report.by_criterion if row.criterion == "overall"]
     labels = replace(report, by_criterion=[replace(row, metric="nominal")])
     assert "same label" in agreement_block(labels).answer and not agreement_block(labels).notes
