@@ -415,9 +415,9 @@ def position_block(found: PositionBias | Missing, sways: PeopleSways | None = No
         return Block("position", title, reason=reason_of(found))
     wins, points = found.first_wins, found.first_points
     people = None if sways is None or isinstance(sways.first_wins, Missing) else sways.first_wins
-    answer = gettext("The side shown first wins %(wins)s of the %(n)d comparisons that were not tied.") % {
+    answer = gettext("The side shown first wins %(wins)s of the %(n)s comparisons that were not tied.") % {
         "wins": estimate_words(wins) if people is None else people_words(people),
-        "n": found.n_decided,
+        "n": f"{found.n_decided:,}",
     }
     table = Table(
         [Column(gettext("Measure")), *people_columns(gettext("Value"), 3), Column(gettext("Comparisons"), 0)],

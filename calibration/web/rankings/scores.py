@@ -181,17 +181,17 @@ def _shared(found: SharedRanks | Missing, clusters: str, *, items: bool) -> Bloc
     leaders = [str(model) for model, _, rank, _ in rows if rank == 1]
     if items:
         answer = (
-            gettext("%(models)s share first rank (over the %(n)d items that every model answered).")
+            gettext("%(models)s share first rank (over the %(n)s items that every model answered).")
             if len(leaders) > 1
-            else gettext("%(models)s alone holds first rank (over the %(n)d items that every model answered).")
+            else gettext("%(models)s alone holds first rank (over the %(n)s items that every model answered).")
         )
     else:
         answer = (
-            gettext("%(models)s share first rank (over the %(n)d instructions that every model answered).")
+            gettext("%(models)s share first rank (over the %(n)s instructions that every model answered).")
             if len(leaders) > 1
-            else gettext("%(models)s alone holds first rank (over the %(n)d instructions that every model answered).")
+            else gettext("%(models)s alone holds first rank (over the %(n)s instructions that every model answered).")
         )
-    answer %= {"models": ", ".join(leaders), "n": found.tasks}
+    answer %= {"models": ", ".join(leaders), "n": f"{found.tasks:,}"}
     return Block("shared-ranks", title, answer=answer, table=table)
 
 

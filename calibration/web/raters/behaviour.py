@@ -43,12 +43,12 @@ def _pace(found: Paces | Missing) -> Block:
         [[row.rater, row.n, row.median, row.total, row.fast, row.unread] for row in rows],
     )
     answer = gettext(
-        "The median answer took %(seconds)s active seconds per 100 words (%(n)d answers); %(fast)s of the answers "
+        "The median answer took %(seconds)s active seconds per 100 words (%(n)s answers); %(fast)s of the answers "
         "took less than a quarter of that. %(unread)s of the answers were given faster than their texts can be read, "
         "at over %(limit)d words a minute."
     ) % {
         "seconds": number(found.median, 1),
-        "n": found.n,
+        "n": f"{found.n:,}",
         "fast": number(found.fast),
         "unread": number(found.unread),
         "limit": found.limit,
@@ -117,7 +117,7 @@ def _sides(found: SidesOfAll | Missing) -> Block:
     )
     doubtful = sum(row.preferred for row in rows)
     answer = gettext(
-        "%(n)d of %(all)d raters prefer one side more often than chance explains (p below 0.01, corrected for the "
+        "%(n)s of %(all)d raters prefer one side more often than chance explains (p below 0.01, corrected for the "
         "number of raters)."
     ) % {"n": doubtful, "all": len(rows)}
     return Block("sides", title, answer=answer, figure=figure, table=table, folded=True)
@@ -142,8 +142,8 @@ def _controls(found: ChecksOfAll | Missing) -> Block:
         title=title,
         x_title=gettext("Share of attention checks and gold items failed"),
     )
-    answer = gettext("%(failed)d of %(n)d attention checks and gold items were failed.") % {
+    answer = gettext("%(failed)d of %(n)s attention checks and gold items were failed.") % {
         "failed": found.failed,
-        "n": found.n,
+        "n": f"{found.n:,}",
     }
     return Block("controls", title, answer=answer, figure=figure, table=table, folded=True)

@@ -129,21 +129,24 @@ def pooled_words(both: EstimateForBoth | Missing, ranged: ValueWithEnds) -> str:
 
 
 def _about(report: RatersReport) -> str:
-    kinds = ", ".join(f"{kind_name(kind)} {n}" for kind, n in sorted(report.kinds.items()))
-    sentence = gettext("%(scores)s in %(answers)s by %(raters)s (%(kinds)s).") % {
+    counts = {
         "scores": counted(report.n_scores, "scores"),
         "answers": counted(report.n_answers, "answers"),
         "raters": counted(report.n_raters, "raters"),
-        "kinds": kinds,
     }
+    if len(report.kinds) > 1:
+        kinds = gettext(", ").join(f"{kind_name(kind)} {n:,}" for kind, n in sorted(report.kinds.items()))
+        sentence = gettext("%(scores)s in %(answers)s by %(raters)s (%(kinds)s).") % (counts | {"kinds": kinds})
+    else:
+        sentence = gettext("%(scores)s in %(answers)s by %(raters)s.") % counts
     if report.n_judged:
         sentence += " " + ngettext(
-            "Judges gave %(n)d more answer. It is not included in any figure about raters; the accuracy table lists "
+            "Judges gave %(n)s more answer. It is not included in any figure about raters; the accuracy table lists "
             "judges beside people.",
-            "Judges gave %(n)d more answers. They are not included in any figure about raters; the accuracy table "
+            "Judges gave %(n)s more answers. They are not included in any figure about raters; the accuracy table "
             "lists judges beside people.",
             report.n_judged,
-        ) % {"n": report.n_judged}
+        ) % {"n": f"{report.n_judged:,}"}
     if report.slots:
         sentence += " " + gettext("The data identify positions, not persons, so no individual raters are reported.")
     return sentence
@@ -166,7 +169,7 @@ def _correctness_blocks(found: Correctness | Missing, clusters: str) -> list[Blo
     if isinstance(found, Missing):
         return []
     title = gettext("Accuracy against the correct answers")
-    notes = [gettext("Number of tasks with a correct answer: %(n)d.") % {"n": found.tasks}]
+    notes = [gettext("Number of tasks with a correct answer: %(n)s.") % {"n": f"{found.tasks:,}"}]
     if isinstance(found.people, Missing):
         notes.append(reason_of(found.people))
     else:
@@ -257,10 +260,10 @@ def _groups_block(found: Accuracies | Missing) -> Block:
 
 def _too_few(found: Accuracies) -> str:
     if not found.too_few:
-        return gettext("Every rater has answered at least %(n)d tasks.") % {"n": found.min_answers}
+        return gettext("Every rater has answered at least %(n)s tasks.") % {"n": found.min_answers}
     return ngettext(
         "One rater has answered fewer than five tasks and is counted separately, without a rate.",
-        "%(n)d raters have answered fewer than five tasks and are counted separately, without a rate.",
+        "%(n)s raters have answered fewer than five tasks and are counted separately, without a rate.",
         found.too_few,
     ) % {"n": found.too_few}
 
@@ -311,7 +314,7 @@ def _accuracy_block(found: Accuracies | Missing, clusters: str) -> Block:
         )
     if len(shown) < len(rows):
         notes.append(
-            gettext("The figure shows the %(n)d lowest raters; the table lists all of them.") % {"n": len(shown)}
+            gettext("The figure shows the %(n)s lowest raters; the table lists all of them.") % {"n": len(shown)}
         )
     return Block(
         "accuracy",
@@ -333,12 +336,12 @@ def _consistency_block(found: Consistencies | Missing, kappa: Kappa | Missing) -
         return Block("consistency", title, reason=reason_of(found))
     rows, again = found.raters, found.first_repeat
     notes = [
-        gettext("The second answer equals the first in %(rate)s of %(n)d repeats.")
+        gettext("The second answer equals the first in %(rate)s of %(n)s repeats.")
         % {
             "rate": pooled_words(
                 found.pooled if isinstance(found.pooled, Missing) else found.pooled.first_repeat, again
             ),
-            "n": again.n,
+            "n": f"{again.n:,}",
         },
         *_kappa_note(kappa),
         *_sides_notes(found.sides),
@@ -352,7 +355,7 @@ def _consistency_block(found: Consistencies | Missing, kappa: Kappa | Missing) -
         x_title=gettext("How often a rater gives their most frequent answer"),
     )
     groups = ", ".join(
-        gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)d)")
+        gettext("%(kind)s: mean %(mean)s, minimum %(minimum)s (n %(n)s)")
         % {"kind": kind_name(row.group), "mean": number(row.mean), "minimum": number(row.minimum), "n": row.n}
         for row in found.groups
     )
@@ -388,10 +391,10 @@ def _sides_notes(found: Mapping[str, Proportion] | Missing) -> list[str]:
     if isinstance(found, Missing):
         return []
     sentences = {
-        "same": gettext("With the same sides, the answer stays the same in %(rate)s of %(n)d repeats."),
-        "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)d repeats."),
+        "same": gettext("With the same sides, the answer stays the same in %(rate)s of %(n)s repeats."),
+        "swapped": gettext("With the sides swapped, the answer stays the same in %(rate)s of %(n)s repeats."),
     }
-    return [sentences[side] % {"rate": estimate_words(share), "n": share.n} for side, share in found.items()]
+    return [sentences[side] % {"rate": estimate_words(share), "n": f"{share.n:,}"} for side, share in found.items()]
 
 
 def _method() -> list[str]:

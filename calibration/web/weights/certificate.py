@@ -144,14 +144,14 @@ def _closeness(certificate: WeightCertificate) -> str:
             such = found.such_r2_low, found.such_r2_high
         if found.these_r2_low is not None and found.these_r2_high is not None and found.kind != "leave_one_out_range":
             these = found.these_r2_low, found.these_r2_high
-    values = {"r2": both_words(fit.r2, such, these), "n": fit.n, "error": number(fit.mse**0.5)}
+    values = {"r2": both_words(fit.r2, such, these), "n": f"{fit.n:,}", "error": number(fit.mse**0.5)}
     if fit.r2 < 0:
         worse = gettext(
             "They are worse than predicting the mean, even of the overall scores they were fitted to: R² is %(r2)s."
         )
         return worse % values
     explain = gettext(
-        "They explain %(r2)s of the variance of the %(n)d overall scores they were fitted to; their typical error is "
+        "They explain %(r2)s of the variance of the %(n)s overall scores they were fitted to; their typical error is "
         "%(error)s points out of 10."
     )
     return explain % values

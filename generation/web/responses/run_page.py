@@ -65,12 +65,12 @@ def broken_off_in_words(texts: int) -> str:
     if not texts:
         return ""
     return ngettext(
-        "%(n)d response was interrupted and discarded. Its tokens are estimated and count toward the "
+        "%(n)s response was interrupted and discarded. Its tokens are estimated and count toward the "
         "budget, because endpoints charge for them.",
-        "%(n)d responses were interrupted and discarded. Their tokens are estimated and count toward the "
+        "%(n)s responses were interrupted and discarded. Their tokens are estimated and count toward the "
         "budget, because endpoints charge for them.",
         texts,
-    ) % {"n": texts}
+    ) % {"n": f"{texts:,}"}
 
 
 def scripted_models(run: GenerationRun) -> bool:
@@ -97,10 +97,10 @@ def _slowest(run: GenerationRun) -> list[Response]:
 def _opening(run: GenerationRun, progress: Progress) -> str:
     """Return the opening sentence: the progress and the state of the run."""
     sentence = ngettext(
-        "%(done)d of %(total)d response has been written",
-        "%(done)d of %(total)d responses have been written",
+        "%(done)s of %(total)s response has been written",
+        "%(done)s of %(total)s responses have been written",
         progress.total,
-    ) % {"done": progress.done, "total": progress.total}
+    ) % {"done": f"{progress.done:,}", "total": f"{progress.total:,}"}
     if progress.failed:
-        sentence += ngettext(", %(n)d failed", ", %(n)d failed", progress.failed) % {"n": progress.failed}
+        sentence += ngettext(", %(n)s failed", ", %(n)s failed", progress.failed) % {"n": f"{progress.failed:,}"}
     return sentence + state_in_words(run.status)

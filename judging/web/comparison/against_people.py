@@ -3,7 +3,7 @@
 HelloBench (arXiv 2409.16191), table 4, for any study with overall scores from people.
 """
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.spreads import RangeRow, ranges
@@ -56,8 +56,12 @@ def against_people_page(study: Study, report: MethodsReport) -> ResultPage:
     return ResultPage(
         title=against_people_title(),
         opening=_opening(report),
-        about=gettext("%(n)d responses have people's scores for “%(criterion)s”.")
-        % {"n": report.responses, "criterion": criterion_name(study, report.criterion)},
+        about=ngettext(
+            "%(n)s response has people's scores for “%(criterion)s”.",
+            "%(n)s responses have people's scores for “%(criterion)s”.",
+            report.responses,
+        )
+        % {"n": f"{report.responses:,}", "criterion": criterion_name(study, report.criterion)},
         blocks=[_block(report)],
         method=_method(),
         sources=["HelloBench (arXiv 2409.16191), table 4, appendix J.2"],
@@ -89,23 +93,23 @@ def _opening(report: MethodsAgainstPeople) -> str:
     if compared is None:
         first = known[0]
         assert first.spearman is not None
-        return gettext("%(method)s correlates with people: %(rho)s over %(n)d responses.") % {
+        return gettext("%(method)s correlates with people: %(rho)s over %(n)s responses.") % {
             "method": _name(first),
             "rho": people_words(first.spearman),
-            "n": first.n,
+            "n": f"{first.n:,}",
         }
-    words: dict[str, object] = {"n": compared.n, "methods": len(compared.rows)}
+    words: dict[str, object] = {"n": f"{compared.n:,}", "methods": len(compared.rows)}
     if not compared.ranked or compared.found is None:
         return gettext(
             "The methods are not ranked: a ranking needs at least %(least)d responses, and half of the smallest set of a "
-            "method (%(smallest)d), that all of them scored; there are %(n)d. They are listed by name."
+            "method (%(smallest)d), that all of them scored; there are %(n)s. They are listed by name."
         ) % {**words, "least": LEAST_COMMON, "smallest": compared.n_smallest}
     place = max(range(len(compared.rows)), key=lambda at: compared.found.rho[at].value if compared.found else 0.0)
     words |= {"method": _name(report.rows[compared.rows[place]]), "rho": people_words(compared.found.rho[place])}
     if compared.best is not None:
         return (
             gettext(
-                "%(method)s correlates most with people: %(rho)s over the %(n)d responses that all %(methods)d methods "
+                "%(method)s correlates most with people: %(rho)s over the %(n)s responses that all %(methods)d methods "
                 "scored. It is ahead of every other method, also after Holm's correction for all pairs."
             )
             % words
@@ -113,7 +117,7 @@ def _opening(report: MethodsAgainstPeople) -> str:
     return (
         gettext(
             "No method is shown to correlate with people more than every other, after Holm's correction for all pairs. The "
-            "highest correlation over the %(n)d responses that all %(methods)d methods scored is that of %(method)s: "
+            "highest correlation over the %(n)s responses that all %(methods)d methods scored is that of %(method)s: "
             "%(rho)s."
         )
         % words

@@ -154,7 +154,7 @@ def _reason(error: NothingToRead) -> str:
 
 
 def _opening(judge: Rater, report: JudgeComparison) -> str:
-    shared = ngettext("%(n)d response", "%(n)d responses", report.n) % {"n": report.n}
+    shared = ngettext("%(n)s response", "%(n)s responses", report.n) % {"n": f"{report.n:,}"}
     if report.correlation is None:
         return gettext("%(judge)s and people have %(responses)s in common; no correlation can be computed: %(why)s") % {
             "judge": judge.name,

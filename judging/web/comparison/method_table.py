@@ -100,24 +100,24 @@ def _opening(report: MethodTable) -> str:
     if isinstance(compared, Missing):
         return _alone(report)
     found, names = compared.found, compared.judges
-    words = {"n": found.n_common, "judges": len(names)}
+    words = {"n": f"{found.n_common:,}", "judges": len(names)}
     if not found.ranked:
         return gettext(
             "The judges are not ranked: a ranking needs at least %(least)d tasks, and half of the smallest set of a judge "
-            "(%(smallest)d), that all of them judged; there are %(n)d. They are listed by name, with their differences on "
+            "(%(smallest)d), that all of them judged; there are %(n)s. They are listed by name, with their differences on "
             "tasks that both of two judged."
         ) % {**words, "least": LEAST_COMMON, "smallest": found.n_smallest}
     people = people_words(found.people) if found.people else ""
     if found.best is not None:
         return gettext(
-            "%(judge)s agrees best with people: on %(rate)s of the %(n)d tasks that all %(judges)d judges judged. It is "
+            "%(judge)s agrees best with people: on %(rate)s of the %(n)s tasks that all %(judges)d judges judged. It is "
             "ahead of every other judge, also after Holm's correction for all pairs of judges. On these tasks, people "
             "agree with each other on %(people)s."
         ) % {**words, "judge": names[found.best], "rate": people_words(found.rates[found.best]), "people": people}
     highest = max(range(len(names)), key=lambda place: found.rates[place].value)
     return gettext(
         "No judge is shown to agree with people more than every other judge, after Holm's correction for all pairs of "
-        "judges. On the %(n)d tasks that all %(judges)d judges judged, the highest agreement is that of %(judge)s: "
+        "judges. On the %(n)s tasks that all %(judges)d judges judged, the highest agreement is that of %(judge)s: "
         "%(rate)s; people agree with each other on %(people)s."
     ) % {**words, "judge": names[highest], "rate": people_words(found.rates[highest]), "people": people}
 
@@ -128,15 +128,15 @@ def _alone(report: MethodTable) -> str:
     if row is None or row.beside is None:
         return gettext("No judge gave a usable verdict on a task that at least two people answered.")
     return ngettext(
-        "%(judge)s agrees with people on %(rate)s of %(n)d task; on the same task, people agree with each other on "
+        "%(judge)s agrees with people on %(rate)s of %(n)s task; on the same task, people agree with each other on "
         "%(people)s.",
-        "%(judge)s agrees with people on %(rate)s of %(n)d tasks; on the same tasks, people agree with each other on "
+        "%(judge)s agrees with people on %(rate)s of %(n)s tasks; on the same tasks, people agree with each other on "
         "%(people)s.",
         row.beside.n,
     ) % {
         "judge": row.judge,
         "rate": people_words(row.beside.judge),
-        "n": row.beside.n,
+        "n": f"{row.beside.n:,}",
         "people": people_words(row.beside.people),
     }
 
@@ -233,8 +233,12 @@ def _methods_block(report: MethodTable) -> Block:
         notes=[
             *_order_notes(report),
             *(
-                gettext("%(judge)s: %(n)d verdicts could not be used and are excluded.")
-                % {"judge": marked_name(row), "n": row.unscored}
+                ngettext(
+                    "%(judge)s: %(n)s verdict could not be used and is excluded.",
+                    "%(judge)s: %(n)s verdicts could not be used and are excluded.",
+                    row.unscored,
+                )
+                % {"judge": marked_name(row), "n": f"{row.unscored:,}"}
                 for row in ordered
                 if row.unscored
             ),

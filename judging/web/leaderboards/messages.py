@@ -148,12 +148,12 @@ def opening(board: Leaderboard) -> str:
     """State who leads, how certain that is, and on how many verdicts it is based."""
     if not board.ranked:
         sentence = ngettext(
-            "No model is ranked here: %(n)d verdict comes from a run that failed its canary texts and should not be "
+            "No model is ranked here: %(n)s verdict comes from a run that failed its canary texts and should not be "
             "trusted.",
-            "No model is ranked here: %(n)d verdicts come from a run that failed its canary texts and should not be "
+            "No model is ranked here: %(n)s verdicts come from a run that failed its canary texts and should not be "
             "trusted.",
             board.discredited,
-        ) % {"n": board.discredited}
+        ) % {"n": f"{board.discredited:,}"}
         return " ".join([sentence, *_judged(board)])
     ranked = [
         Ranked(row.model, row.average, board.intervals.averages.get(pk), board.intervals.leads.get(pk))
@@ -233,7 +233,7 @@ def _lead(ranked: Sequence[Ranked], messages: MetricMessages, *, points: bool) -
 
 def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, str]) -> str:
     """Describe models that are exactly even."""
-    shared = gettext("%(n)d models share first place: %(models)s, each with %(overall)s %(value)s.") % {
+    shared = gettext("%(n)s models share first place: %(models)s, each with %(overall)s %(value)s.") % {
         "n": len(level),
         "models": named(row.model for row in level),
         "overall": score["overall"],
@@ -268,10 +268,10 @@ def _too_few(board: Leaderboard) -> str:
         return ""
     n = board.intervals.clusters
     return " " + ngettext(
-        "This is based on %(n)d instruction, too few to say how certain it is.",
-        "This is based on %(n)d instructions, too few to say how certain it is.",
+        "This is based on %(n)s instruction, too few to say how certain it is.",
+        "This is based on %(n)s instructions, too few to say how certain it is.",
         n,
-    ) % {"n": n}
+    ) % {"n": f"{n:,}"}
 
 
 def _judged(board: Leaderboard) -> list[str]:
@@ -279,19 +279,19 @@ def _judged(board: Leaderboard) -> list[str]:
     if board.metric.paired:
         sides = zip(board.observations.response.tolist(), board.observations.rival.tolist(), strict=True)
         n = len({frozenset(pair) for pair in sides if pair[0]})
-        judged = ngettext("%(judge)s judged %(n)d pair.", "%(judge)s judged %(n)d pairs.", n)
+        judged = ngettext("%(judge)s judged %(n)s pair.", "%(judge)s judged %(n)s pairs.", n)
     else:
         n = sum(cell.n for row in board.models for cell in row.categories.values())
-        judged = ngettext("%(judge)s judged %(n)d response.", "%(judge)s judged %(n)d responses.", n)
-    sentences = [judged % {"judge": board.judge.name, "n": n}]
+        judged = ngettext("%(judge)s judged %(n)s response.", "%(judge)s judged %(n)s responses.", n)
+    sentences = [judged % {"judge": board.judge.name, "n": f"{n:,}"}]
     if board.unusable:
         sentences.append(
             ngettext(
-                "%(n)d verdict could not be used and is excluded.",
-                "%(n)d verdicts could not be used and are excluded.",
+                "%(n)s verdict could not be used and is excluded.",
+                "%(n)s verdicts could not be used and are excluded.",
                 board.unusable,
             )
-            % {"n": board.unusable}
+            % {"n": f"{board.unusable:,}"}
         )
     return sentences
 

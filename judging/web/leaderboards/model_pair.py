@@ -236,10 +236,10 @@ def pair_panel(pair: ModelPair) -> PairPanel:
 def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
     if overall.value == overall.interval.low == overall.interval.high == 0:
         return ngettext(
-            "%(first)s and %(second)s are even on the %(n)d instruction that both answered.",
-            "%(first)s and %(second)s are even on all %(n)d instructions that both answered.",
+            "%(first)s and %(second)s are even on the %(n)s instruction that both answered.",
+            "%(first)s and %(second)s are even on all %(n)s instructions that both answered.",
             overall.n,
-        ) % {"first": pair.first, "second": pair.second, "n": overall.n}
+        ) % {"first": pair.first, "second": pair.second, "n": f"{overall.n:,}"}
     turned = overall.value < 0
     low, high = overall.interval.low, overall.interval.high
     shown = {
@@ -263,9 +263,9 @@ def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
     else:
         sentence = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
     on_all = ngettext(
-        " on %(n)d instruction that both answered.", " on %(n)d instructions that both answered.", overall.n
+        " on %(n)s instruction that both answered.", " on %(n)s instructions that both answered.", overall.n
     )
-    return sentence % shown + on_all % {"n": overall.n}
+    return sentence % shown + on_all % {"n": f"{overall.n:,}"}
 
 
 def _p(p: float) -> str:

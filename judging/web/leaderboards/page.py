@@ -137,11 +137,11 @@ def board_or_reason(
     except OnlyDiscredited:
         discredited = discredited_on(benchmark, judge)
         reason = ngettext(
-            "Its %(n)d verdict here comes from a run that failed its canary texts, so no model is ranked by it.",
-            "All its %(n)d verdicts here come from a run that failed its canary texts, so no model is ranked by them.",
+            "Its %(n)s verdict here comes from a run that failed its canary texts, so no model is ranked by it.",
+            "All its %(n)s verdicts here come from a run that failed its canary texts, so no model is ranked by them.",
             discredited,
         )
-        return None, {"reason": reason % {"n": discredited}}
+        return None, {"reason": reason % {"n": f"{discredited:,}"}}
     except (NoVerdicts, WithoutWeight):
         return None, {"reason": gettext("This judge has no usable verdicts for this selection.")}
     except MissingWeights as error:
@@ -219,7 +219,7 @@ def simulated_people(benchmark: Benchmark) -> set[str]:
 def choice_words(row: JudgesVerdicts) -> str:
     """Return the text next to a judge's name: its number of verdicts, or why it is not ranked."""
     if row.verdicts:
-        return ngettext("%(n)d verdict", "%(n)d verdicts", row.verdicts) % {"n": row.verdicts}
+        return ngettext("%(n)s verdict", "%(n)s verdicts", row.verdicts) % {"n": f"{row.verdicts:,}"}
     if row.discredited:
         return gettext("failed its canary texts")
     return gettext("no usable verdicts")

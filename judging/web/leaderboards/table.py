@@ -245,46 +245,46 @@ def _printed_opening(table: PrintedTable) -> str:
         return gettext("No row of this table has been scored completely here, so only the published numbers are shown.")
     if table.differing and not table.comparable:
         return ngettext(
-            "%(equal)d of %(n)d score equals the published one up to rounding, with settings that differ from the "
+            "%(equal)s of %(n)s score equals the published one up to rounding, with settings that differ from the "
             "paper's.",
-            "%(equal)d of %(n)d scores equal the published ones up to rounding, with settings that differ from the"
+            "%(equal)s of %(n)s scores equal the published ones up to rounding, with settings that differ from the"
             " paper's.",
             table.compared,
-        ) % {"equal": equal, "n": table.compared}
+        ) % {"equal": f"{equal:,}", "n": f"{table.compared:,}"}
     sentences = [
         ngettext(
-            "%(equal)d of %(n)d score equals the published one up to rounding.",
-            "%(equal)d of %(n)d scores equal the published ones up to rounding.",
+            "%(equal)s of %(n)s score equals the published one up to rounding.",
+            "%(equal)s of %(n)s scores equal the published ones up to rounding.",
             table.compared,
         )
-        % {"equal": equal, "n": table.compared}
+        % {"equal": f"{equal:,}", "n": f"{table.compared:,}"}
     ]
     if table.partial:
         sentences.append(
             ngettext(
-                "%(n)d covers only part of the benchmark, so it need not be equal.",
-                "%(n)d cover only part of the benchmark, so they need not be equal.",
+                "%(n)s covers only part of the benchmark, so it need not be equal.",
+                "%(n)s cover only part of the benchmark, so they need not be equal.",
                 table.partial,
             )
-            % {"n": table.partial}
+            % {"n": f"{table.partial:,}"}
         )
     if table.other_judge:
         sentences.append(
             ngettext(
-                "%(n)d was given by a different judge than the paper's, so it need not be equal.",
-                "%(n)d were given by a different judge than the paper's, so they need not be equal.",
+                "%(n)s was given by a different judge than the paper's, so it need not be equal.",
+                "%(n)s were given by a different judge than the paper's, so they need not be equal.",
                 table.other_judge,
             )
-            % {"n": table.other_judge}
+            % {"n": f"{table.other_judge:,}"}
         )
     if table.known:
         sentences.append(
-            ngettext("%(n)d differs for a known reason.", "%(n)d differ for a known reason.", table.known)
-            % {"n": table.known}
+            ngettext("%(n)s differs for a known reason.", "%(n)s differ for a known reason.", table.known)
+            % {"n": f"{table.known:,}"}
         )
     if table.unexplained:
         sentences.append(
-            ngettext("%(n)d differs for an unknown reason.", "%(n)d differ for an unknown reason.", table.unexplained)
-            % {"n": table.unexplained}
+            ngettext("%(n)s differs for an unknown reason.", "%(n)s differ for an unknown reason.", table.unexplained)
+            % {"n": f"{table.unexplained:,}"}
         )
     return " ".join(sentences)

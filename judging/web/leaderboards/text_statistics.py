@@ -122,8 +122,8 @@ def _page(
         title=gettext("Text statistics"),
         opening=opening,
         blocks=[_lengths(rows), _repetition(rows), *error_blocks(errors), _overlap(rows)],
-        about=ngettext("%(n)d response from %(m)d models.", "%(n)d responses from %(m)d models.", total)
-        % {"n": total, "m": len(rows)},
+        about=ngettext("%(n)s response from %(m)d models.", "%(n)s responses from %(m)d models.", total)
+        % {"n": f"{total:,}", "m": len(rows)},
         choices=choices,
         method=[str(sentence) for sentence in METHOD],
         sources=["HelloBench (arXiv 2409.16191)", "Papineni et al. (2002)", "Lin (2004)", "Lavie and Agarwal (2007)"],

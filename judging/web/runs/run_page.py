@@ -106,24 +106,24 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
 def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -> str:
     """Return the opening sentence: the progress and the state of the run."""
     if preparing is not None:
-        steps = {"done": preparing.done, "total": preparing.total}
-        return gettext("Preparing: %(done)d of %(total)d steps") % steps + state_in_words(run.status)
+        steps = {"done": f"{preparing.done:,}", "total": f"{preparing.total:,}"}
+        return gettext("Preparing: %(done)s of %(total)s steps") % steps + state_in_words(run.status)
     if is_panel(run):
         sentence = ngettext(
-            "%(scored)d of %(total)d question answered", "%(scored)d of %(total)d questions answered", progress.total
+            "%(scored)s of %(total)s question answered", "%(scored)s of %(total)s questions answered", progress.total
         )
     elif run.study.task_kind == Task.Kind.PAIR:
         sentence = ngettext(
-            "%(scored)d of %(total)d pair judged", "%(scored)d of %(total)d pairs judged", progress.total
+            "%(scored)s of %(total)s pair judged", "%(scored)s of %(total)s pairs judged", progress.total
         )
     else:
         sentence = ngettext(
-            "%(scored)d of %(total)d response judged", "%(scored)d of %(total)d responses judged", progress.total
+            "%(scored)s of %(total)s response judged", "%(scored)s of %(total)s responses judged", progress.total
         )
-    sentence %= {"scored": progress.scored, "total": progress.total}
+    sentence %= {"scored": f"{progress.scored:,}", "total": f"{progress.total:,}"}
     if progress.unscored:
-        sentence += ngettext(", %(n)d verdict unusable", ", %(n)d verdicts unusable", progress.unscored) % {
-            "n": progress.unscored
+        sentence += ngettext(", %(n)s verdict unusable", ", %(n)s verdicts unusable", progress.unscored) % {
+            "n": f"{progress.unscored:,}"
         }
     if _misled(run, progress):
         return sentence + gettext("; the run stopped because of its canary texts.")

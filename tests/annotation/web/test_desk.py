@@ -174,3 +174,12 @@ def test_the_list_of_studies(client, study, lead, django_assert_max_num_queries)
     assert "Essays" in html
     assert "3 of 16 ratings" in html
     assert "badge-simulated" in html
+
+
+def test_chinese_sentences_stand_without_blanks_and_a_judge_is_a_link(client, study, lead):
+    client.force_login(lead)
+    page = client.get(desk_of(study), headers={"Accept-Language": "zh-hans"}).content.decode()
+    answer = " ".join(page.partition('<p class="answer">')[2].partition("</p>")[0].split())
+    assert answer.count("。") == 2 and "。 " not in answer
+    judge = Rater.objects.get(label="gpt-4o")
+    assert f'<a href="{reverse("judging:judge", args=[judge.public_id])}">gpt-4o</a>' in page
