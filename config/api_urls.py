@@ -55,6 +55,7 @@ urlpatterns = [
     path("fits/<str:public_id>/", calibration.fit, name="fit"),
     # judging
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
+    path("w/<str:workspace>/studies/<str:slug>/transport/", judging.transport, name="transport"),
     path("judges/", judging.judges, name="judges"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),

@@ -27,6 +27,7 @@ from annotation.privacy.reads import note_reading
 from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
@@ -34,8 +35,10 @@ from generation.api import CURSOR, SIZE, benchmark_to_read
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
 from judging.archive.format_files import file_name, write_format
+from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.run_bridge import run_bridge
 from judging.comparison.run_pairs import runs_beside
+from judging.comparison.unrated_models import unrated_models
 from judging.formats.answers import WriteOptions
 from judging.formats.registry import WRITERS, writer_named
 from judging.leaderboards.filters import Filters
@@ -403,15 +406,45 @@ def bridge(request: Request, public_id: str) -> ApiResponse:
     old = _run_to_read(request, request.query_params["old"])
     if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
         raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
-    asked = request.query_params.get("margin", "")
-    try:
-        margin = float(asked[:30]) if asked else None
-    except ValueError as error:
-        raise Unusable("margin must be a number of points.") from error
+    margin = _margin_of(request)
     try:
         return ApiResponse(stored(run_bridge(old, new, margin=margin)))
     except UserError as error:
         raise Unusable(str(error)) from error
+
+
+@extend_schema(
+    operation_id="transport",
+    parameters=[
+        OpenApiParameter("judge", str, required=True, description="Name of a judge of the study's responses."),
+        OpenApiParameter("margin", float, description="Difference that matters, in points of people's scale."),
+        OpenApiParameter("shape", str, enum=list(SHAPES), description="Calibration; default: means."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """People's mean of models that nobody rated: the output of `manage.py transport --json`."""
+    study = study_to_read(request, workspace, slug)
+    given = request.query_params
+    shape = given.get("shape") or "means"
+    if shape not in SHAPES:
+        raise Unusable(f"shape must be one of: {', '.join(SHAPES)}.")
+    margin = _margin_of(request)
+    try:
+        judge = judge_in(study, given.get("judge", ""))
+        return ApiResponse(stored(unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+
+
+def _margin_of(request: Request) -> float | None:
+    asked = request.query_params.get("margin", "")
+    try:
+        return float(asked[:30]) if asked else None
+    except ValueError as error:
+        raise Unusable("margin must be a number of points.") from error
 
 
 @extend_schema(

@@ -2,7 +2,7 @@ from django.urls import path
 
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
-from judging.web.comparison import depth_pages, pages as comparison_pages
+from judging.web.comparison import depth_pages, pages as comparison_pages, unrated_models
 from judging.web.judges import pages as judge_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
@@ -61,6 +61,7 @@ urlpatterns = [
     path("<study:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
     path("<study:slug>/judges/metrics/", result_view(depth_pages.AGAINST_PEOPLE_PAGE), name="judges_metrics"),
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
+    path("<study:slug>/judges/unrated/", unrated_models.unrated_models_page, name="unrated_models"),
     path("<study:slug>/export/", archive.export, name="export"),
     path("<study:slug>/export/file/", archive.export_file, name="export_file"),
     path("<study:slug>/export/make/", archive.make_file, name="make_file"),

@@ -22,21 +22,25 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
-from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.judges.between_models import (
+    LEAST_MODELS,
+    LEAST_OF_A_MODEL,
+    GroupMean,
+    Residuals,
+    against_margin,
+    folds,
+    half_width,
+    line,
+    variance_between,
+)
+from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 
 BridgeKind: TypeAlias = Literal["anchored", "carried", "complete", "not_stated"]
 NotBridged: TypeAlias = Literal["few_anchors", "few_models", "outside_support"]
-Invariance: TypeAlias = Literal["holds", "fails", "cannot_tell"]
 
 FOLDS = 5
 LEAST_ANCHORS = 20
 """Fewest anchors, over all models, to which a line is fitted."""
-LEAST_OF_A_MODEL = 5
-"""Fewest anchors of one model that correct its own mean; with fewer, it counts as a model without anchors."""
-LEAST_MODELS = 6
-"""Fewest models with anchors from which the variance between models is taken."""
-PROMISED = 0.95
-SIMULTANEOUS = 0.90
 
 
 @dataclass(frozen=True)
@@ -57,31 +61,6 @@ class BridgedMean:
     n: int
     n_anchors: int
     anchors_alone: float | None
-
-
-@dataclass(frozen=True)
-class GroupResidual:
-    """The mean of old - f(new) over a group's `n` anchors, with simultaneous 90 % ends over the groups of its kind."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """Groups' residuals against `margin` (in points of the old scale), and whether the bridge holds across them.
-
-    "holds" if all ends lie within the margin, "fails" if one interval lies outside it, otherwise "cannot_tell".
-    `left_out` groups have fewer than five anchors.
-    """
-
-    groups: tuple[GroupResidual, ...]
-    margin: float
-    verdict: Invariance
-    left_out: int
 
 
 @dataclass(frozen=True)
@@ -132,7 +111,7 @@ def bridge(
         if float(np.ptp(scores)) <= 1e-12:
             raise ConstantScores(what, float(scores[0]))
     residual, predicted = _cross_fitted(rows, anchored, seed)
-    slope, intercept = _line(x, y)
+    slope, intercept = line(x, y)
     model_residuals = _model_residuals(rows, anchored)
     between = model_residuals.between if model_residuals is not None else None
     means = [
@@ -157,19 +136,17 @@ def bridge(
     )
 
 
-def anchors_for_width(spread: float, half_width: float, responses: int) -> int:
-    """How many of a model's `responses` to score with both judges for a 95 % interval of plus or minus `half_width`.
+def anchors_for_width(spread: float, wanted: float, responses: int) -> int:
+    """How many of a model's `responses` to score with both judges for a 95 % interval of plus or minus `wanted`.
 
     `spread` is the standard deviation of old - f(new). At least 5; at most all responses. Raises NoStatistic for a width
     that is not above 0.
     """
-    from scipy.special import stdtrit
-
-    if not half_width > 0:
+    if not wanted > 0:
         raise NoStatistic("A width must be above 0; name the half width that would be narrow enough.")
     for n in range(min(LEAST_OF_A_MODEL, responses), responses):
-        error = spread * sqrt((1 - n / responses) / n)
-        if float(stdtrit(n - 1, (1 + PROMISED) / 2)) * error <= half_width:
+        error = spread**2 * (1 - n / responses) / n
+        if half_width(error, n - 1) <= wanted:
             return n
     return responses
 
@@ -218,26 +195,16 @@ def _spread_within(residual: FloatArray, model: IntArray) -> float:
     return float(np.sqrt(((residual - means[codes]) ** 2).sum() / max(residual.size - k, 1)))
 
 
-def _line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Slope and intercept of y on x; a slope of 0 where x is constant."""
-    spread = float(((x - x.mean()) ** 2).sum())
-    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread > 1e-12 else 0.0
-    return slope, float(y.mean() - slope * x.mean())
-
-
 def _cross_fitted(rows: _ScoredResponses, anchored: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
     """Residuals of the anchors, and predictions of every response, by lines of other instructions' anchors."""
     used = np.unique(rows.instruction[anchored])
     if used.size < FOLDS:
         raise TooFewRatings(int(used.size), FOLDS, "instructions with responses that both judges scored")
-    fold = np.random.default_rng(seed).permutation(int(rows.instruction.max()) + 1) % FOLDS
-    # Folds are made anew from the instructions with anchors, so that none is empty of them.
-    fold[used] = np.random.default_rng(seed).permutation(used.size) % FOLDS
-    own = fold[rows.instruction]
+    own = folds(rows.instruction, used, FOLDS, seed)
     predicted = np.zeros(rows.new.size)
     for number in range(FOLDS):
         training = anchored[own[anchored] != number]
-        slope, intercept = _line(rows.new[training], rows.old[training])
+        slope, intercept = line(rows.new[training], rows.old[training])
         predicted[own == number] = intercept + slope * rows.new[own == number]
     return rows.old[anchored] - predicted[anchored], predicted
 
@@ -254,14 +221,14 @@ def _model_residuals(rows: _ScoredResponses, anchored: IntArray) -> _ModelResidu
     for number in usable.tolist():
         own = anchored[model == number]
         rest = of_usable[rows.model[of_usable] != number]
-        slope, intercept = _line(rows.new[rest], rows.old[rest])
+        slope, intercept = line(rows.new[rest], rows.old[rest])
         responses = np.flatnonzero(rows.model == number)
         left = rows.old[own] - intercept - slope * rows.new[own]
         means.append(float(left.mean()))
         variances.append(_drawn_variance(left, rows.instruction[own], responses.size, own.size))
         centres.append(float(rows.new[responses].mean()))
-    between = _between_models(np.asarray(means), np.asarray(variances))
-    slope, intercept = _line(rows.new[of_usable], rows.old[of_usable])
+    between = variance_between(np.asarray(means), np.asarray(variances))
+    slope, intercept = line(rows.new[of_usable], rows.old[of_usable])
     return _ModelResiduals(
         between=sqrt(between),
         models=int(usable.size),
@@ -294,8 +261,6 @@ def _bridged(
     predicted: FloatArray,
     others: _ModelResiduals | None,
 ) -> BridgedMean:
-    from scipy.special import stdtrit
-
     name = rows.model_names[model]
     responses = np.flatnonzero(rows.model == model)
     own = rows.model[anchored] == model
@@ -307,11 +272,11 @@ def _bridged(
         return BridgedMean(name, value, value, value, "complete", None, n, n, 0.0)
     if n_anchors >= LEAST_OF_A_MODEL:
         value, variance, freedom = _difference_estimate(rows, responses, mine, left, predicted)
-        reach = float(stdtrit(freedom, (1 + PROMISED) / 2)) * sqrt(variance)
+        reach = half_width(variance, freedom)
         return BridgedMean(name, value, value - reach, value + reach, "anchored", None, n, n_anchors, alone)
     centre = float(rows.new[responses].mean())
     if others is None:
-        slope, intercept = _line(rows.new[anchored], rows.old[anchored])
+        slope, intercept = line(rows.new[anchored], rows.old[anchored])
         value = intercept + slope * centre
         return BridgedMean(name, value, None, None, "not_stated", "few_models", n, n_anchors, alone)
     value = others.intercept + others.slope * centre
@@ -319,7 +284,7 @@ def _bridged(
         return BridgedMean(name, value, None, None, "not_stated", "outside_support", n, n_anchors, alone)
     at = np.array([1.0, centre])
     variance = float(at @ others.covariance @ at) + others.between**2
-    reach = float(stdtrit(others.models - 2, (1 + PROMISED) / 2)) * sqrt(variance)
+    reach = half_width(variance, others.models - 2)
     return BridgedMean(name, value, value - reach, value + reach, "carried", None, n, n_anchors, alone)
 
 
@@ -358,54 +323,22 @@ def _drawn_variance(left: FloatArray, instruction: IntArray, size: int, drawn: i
 
 
 def _anchors_alone(old: FloatArray, instruction: IntArray, n: int) -> float | None:
-    from scipy.special import stdtrit
-
     k = int(np.unique(instruction).size)
     if k < 2:
         return None
-    return float(stdtrit(k - 1, (1 + PROMISED) / 2)) * sqrt(_drawn_variance(old, instruction, n, old.size))
-
-
-def _between_models(means: FloatArray, variances: FloatArray) -> float:
-    """tau^2, not below 0, by restricted maximum likelihood (Viechtbauer 2005, J. Educ. Behav. Statist. 30)."""
-    from scipy.optimize import minimize_scalar
-
-    k = means.size
-
-    def lost(tau2: float) -> float:
-        weight = 1 / np.maximum(variances + tau2, 1e-18)
-        centre = float((weight @ means) / weight.sum())
-        total = np.log(variances + tau2 + 1e-18).sum() + np.log(weight.sum()) + weight @ (means - centre) ** 2
-        return float(total)
-
-    spread = float(means.var(ddof=1)) if k > 1 else 0.0
-    if spread <= 0:
-        return 0.0
-    found = minimize_scalar(lost, bounds=(0.0, 4 * spread + float(variances.max())), method="bounded")
-    return float(found.x) if lost(float(found.x)) < lost(0.0) else 0.0
+    return half_width(_drawn_variance(old, instruction, n, old.size), k - 1)
 
 
 def _invariance(
     codes: IntArray, names: tuple[str, ...], instruction: IntArray, residual: FloatArray, margin: float
 ) -> Residuals:
-    from scipy.special import stdtrit
-
     counts = np.bincount(codes, minlength=len(names))
-    usable = [int(one) for one in np.flatnonzero(counts >= LEAST_OF_A_MODEL)]
-    level = 1 - (1 - SIMULTANEOUS) / 2 / max(len(usable), 1)
     groups = []
-    for one in usable:
-        mine: BoolArray = codes == one
+    for one in np.flatnonzero(counts >= LEAST_OF_A_MODEL).tolist():
+        mine = codes == one
         k = int(np.unique(instruction[mine]).size)
         if k < 2:
             continue
-        value = float(residual[mine].mean())
         error = sqrt(_drawn_variance(residual[mine], instruction[mine], 2**62, int(mine.sum())))
-        reach = float(stdtrit(k - 1, level)) * error
-        groups.append(GroupResidual(names[one], value, value - reach, value + reach, int(mine.sum())))
-    verdict: Invariance = "cannot_tell"
-    if any(group.low > margin or group.high < -margin for group in groups):
-        verdict = "fails"
-    elif groups and all(-margin <= group.low and group.high <= margin for group in groups):
-        verdict = "holds"
-    return Residuals(tuple(groups), margin, verdict, int((counts > 0).sum()) - len(groups))
+        groups.append(GroupMean(names[one], float(residual[mine].mean()), error, k - 1, int(mine.sum())))
+    return against_margin(groups, margin, int((counts > 0).sum()) - len(groups))

@@ -24,6 +24,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
         ("judging:judges_metrics", gettext("Text metrics and judges against people")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
+        ("judging:unrated_models", gettext("Models that nobody rated")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
     return [(name, label) for name, label in pages if name != without]

@@ -13,7 +13,8 @@ from accounts.models import User
 from accounts.permissions import results_page
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number, shortest
-from calibration.statistics.judges.bridge import LEAST_MODELS, LEAST_OF_A_MODEL, BridgedMean, Residuals
+from calibration.statistics.judges.between_models import LEAST_MODELS, LEAST_OF_A_MODEL, Residuals
+from calibration.statistics.judges.bridge import BridgedMean
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.serving import file_of
 from core.errors import UserError

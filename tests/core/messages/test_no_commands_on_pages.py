@@ -26,6 +26,7 @@ WITH_OTHER_MEANINGS = {
     "leaderboard",
     "restore",
     "review",
+    "transport",
 }
 NAMES = sorted(OWN_COMMANDS - WITH_OTHER_MEANINGS - {"demo", "flush", "recompute", "serve", "watch"})
 COMMAND = re.compile(rf"manage\.py|(?<![\w.'/:-])(?:{'|'.join(NAMES)})(?!\w|['(=/-]|\.\w)")
