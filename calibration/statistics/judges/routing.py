@@ -1,0 +1,184 @@
+"""Which instructions people should rate next, and what may be estimated from such a draw. PURE.
+
+Labels are worth most where a judge is least sure. Each instruction, with all responses of the models compared, is drawn
+independently with its own probability (Poisson sampling), frozen before the draw. People's mean is then estimated by active
+statistical inference (Zrnic and Candes 2024, arXiv 2403.03208): the mean of f over all N instructions plus the weighted mean
+of people's score - f over those drawn, with weights 1/probability, normalised by their sum (Hajek 1971). f is a line in the
+judge's score, fitted to other drawn instructions (five folds) with the same weights. However badly the judge does, the
+estimate stays right, because chance decides; instructions chosen by hand have no probability and are never part of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
+from calibration.statistics.judges.between_models import folds, half_width
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, Labels, cluster_codes
+
+FOLDS = 5
+FLOOR = 0.2
+"""Least probability of an instruction, as a share of that of uniform sampling: no error of a judge can hide for good."""
+GROUPS = 5
+
+
+@dataclass(frozen=True)
+class RoutedMean:
+    """People's mean over such instructions, with its 95 % ends by Student's t.
+
+    `pool_variance` is that of the `pool` instructions being a draw, `label_variance` that of rating `n` of them, where
+    `expected` were to be drawn. `effective_n` is (sum of weights)^2/sum of squared weights. `residual` is the variance of
+    people's score - f. `saved` is the share of the labels of a uniform draw, as precise with the same f, that these are
+    fewer: below 0 where routing costs labels.
+    """
+
+    value: float
+    low: float
+    high: float
+    pool_variance: float
+    label_variance: float
+    n: int
+    pool: int
+    expected: float
+    effective_n: float
+    residual: float
+    saved: float
+
+
+def drawing_probabilities(
+    spread: FloatArray, budget: float, *, strata: Labels | None = None, floor: float = FLOOR
+) -> FloatArray:
+    """The probability (N,) of drawing each instruction, with sum `budget` where none has to be 1 for sure.
+
+    `spread` (N,) is how unsure the judge is of each: the standard deviation over a panel or over repeats, or that of a soft
+    verdict. Instructions of one stratum have one probability, in proportion to the root mean square of their spreads (Neyman
+    1934); without `strata` (N,) these are the fifths of the spread. No probability is below floor x budget/N. Raises
+    NoStatistic for spreads that are negative or not finite, and OutOfRange for a budget that is not above 0 and at most N.
+    """
+    values = np.asarray(spread, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
+        raise NoStatistic(
+            "Spreads must be finite numbers of 0 or more; leave out the instructions that were not judged."
+        )
+    n = values.size
+    if not 0 < budget <= n:
+        raise OutOfRange("The number of instructions to rate", 0, n, budget)
+    codes, _ = cluster_codes(_fifths(values) if strata is None else strata)
+    if codes.size != n:
+        raise ValueError(f"{codes.size} strata for {n} instructions; give one for each.")
+    typical = np.sqrt(np.bincount(codes, weights=values**2) / np.bincount(codes))
+    wanted = typical[codes] if typical.any() else np.ones(n)
+    least = floor * budget / n
+    # The factor that makes the clipped probabilities sum to the budget, by bisection: the sum grows with it.
+    low, high = 0.0, (1.0 / wanted[wanted > 0].min()) if (wanted > 0).any() else 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(middle * wanted, least, 1.0).sum() < budget else (low, middle)
+    return np.asarray(np.clip(high * wanted, least, 1.0), dtype=np.float64)
+
+
+def draw(probability: FloatArray, seed: int) -> BoolArray:
+    """Which instructions (N,) are drawn, each independently with its probability."""
+    return np.asarray(np.random.default_rng(seed).random(probability.size) < probability, dtype=np.bool_)
+
+
+def routed_mean(judge: FloatArray, people: FloatArray, probability: FloatArray, *, seed: int = 0) -> RoutedMean:
+    """People's mean from those drawn: `people` (N,) is nan where an instruction was not drawn, `judge` (N,) is known of all.
+
+    Both are of one model, or differences of two models, by instruction; `probability` (N,) is that of the draw. A drawn
+    instruction whose ratings are not all in must not be left as nan: wait for it, or the estimate is not of chance alone.
+    Raises TooFewRatings under 20 drawn instructions and OutOfRange for a probability that is not above 0 and at most 1.
+    """
+    x, y, pi = (np.asarray(one, dtype=np.float64) for one in (judge, people, probability))
+    if x.ndim != 1 or x.shape != y.shape or x.shape != pi.shape:
+        raise ValueError("Judge scores, people's scores and probabilities differ in number; give one of each.")
+    if not np.isfinite(x).all() or np.isinf(y).any():
+        raise NoStatistic("Scores must be finite numbers; leave out the instructions that the judge did not score.")
+    if not ((pi > 0) & (pi <= 1)).all():
+        raise OutOfRange("Probabilities", 0, 1, float(pi[~((pi > 0) & (pi <= 1))][0]))
+    drawn = np.flatnonzero(~np.isnan(y))
+    n, pool = int(drawn.size), x.size
+    if n < MIN_CLUSTERS:
+        raise TooFewRatings(n, MIN_CLUSTERS, "instructions that were drawn and rated")
+    weight = 1 / pi[drawn]
+    fold = folds(np.arange(n), np.arange(n), FOLDS, seed)
+    predicted, everywhere = np.zeros(n), np.zeros(pool)
+    for number in range(FOLDS):
+        rest = fold != number
+        slope, intercept = _weighted_line(x[drawn][rest], y[drawn][rest], weight[rest])
+        predicted[~rest] = intercept + slope * x[drawn][~rest]
+        everywhere += (intercept + slope * x) / FOLDS
+    # No instruction is predicted by a line that its own ratings shaped.
+    everywhere[drawn] = predicted
+    left = y[drawn] - predicted
+    total = float(weight.sum())
+    beyond = float(weight @ left) / total
+    value = float(everywhere.mean()) + beyond
+    few = n / (n - 1)
+    apart = (left - beyond) ** 2
+    label_variance = few * float(((1 - pi[drawn]) * weight**2) @ apart) / total**2
+    centre = float(weight @ y[drawn]) / total
+    pool_variance = few * float(weight @ (y[drawn] - centre) ** 2) / total / pool
+    residual = few * float(weight @ apart) / total
+    effective = total**2 / float(weight @ weight)
+    expected = float(pi.sum())
+    return _stated(value, pool_variance, label_variance, n, pool, expected, effective, residual)
+
+
+def _stated(
+    value: float,
+    pool_variance: float,
+    label_variance: float,
+    n: int,
+    pool: int,
+    expected: float,
+    effective: float,
+    residual: float,
+) -> RoutedMean:
+    reach = half_width(pool_variance + label_variance, max(effective - 1, 1.0))
+    # A uniform draw of m of N has the label variance residual (1/m - 1/N).
+    saved = 1 - expected * (label_variance / residual + 1 / pool) if residual > 0 else 0.0
+    ends = value - reach, value + reach
+    return RoutedMean(value, *ends, pool_variance, label_variance, n, pool, expected, effective, residual, saved)
+
+
+def combined(batches: Sequence[RoutedMean]) -> RoutedMean:
+    """Batches drawn from one pool with other probabilities, weighted by the inverse of their label variances.
+
+    The pool's own variance is common to them and is not averaged away. Raises NoStatistic without any batch.
+    """
+    if not batches:
+        raise NoStatistic("There is no batch whose ratings are all in; wait until one is.")
+    if len(batches) == 1:
+        return batches[0]
+    # A batch of the whole pool has no label variance, and leaves the others no weight.
+    inverse = np.array([1 / max(one.label_variance, 1e-300) for one in batches])
+    share = inverse / inverse.sum()
+    value = float(share @ [one.value for one in batches])
+    label = float(1 / inverse.sum())
+    pool = float(share @ [one.pool_variance for one in batches])
+    return _stated(
+        value,
+        pool,
+        label,
+        sum(one.n for one in batches),
+        batches[0].pool,
+        sum(one.expected for one in batches),
+        sum(one.effective_n for one in batches),
+        float(share @ [one.residual for one in batches]),
+    )
+
+
+def _fifths(values: FloatArray) -> FloatArray:
+    ends = np.quantile(values, np.arange(1, GROUPS) / GROUPS)
+    return np.asarray(np.searchsorted(ends, values, side="right"), dtype=np.float64)
+
+
+def _weighted_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Slope and intercept of y on x by weighted least squares; a slope of 0 where x is constant."""
+    share = weight / weight.sum()
+    mean_x, mean_y = float(share @ x), float(share @ y)
+    spread = float(share @ (x - mean_x) ** 2)
+    slope = float(share @ ((x - mean_x) * (y - mean_y))) / spread if spread > 1e-12 else 0.0
+    return slope, mean_y - slope * mean_x
