@@ -360,8 +360,8 @@ class GenerationShare(AnyShare):
 
 class ResponseQuerySet(models.QuerySet["Response"]):
     def to_read(self) -> "ResponseQuerySet":
-        """What the library lists and counts: all but the canaries, which a judge run plants and which answer nothing."""
-        return self.exclude(kind=Response.Kind.CANARY)
+        """What the library lists and counts: all but the texts that a judge run plants, canaries and changed copies."""
+        return self.exclude(kind__in=[Response.Kind.CANARY, Response.Kind.PROBE])
 
 
 class Response(models.Model):
@@ -370,6 +370,7 @@ class Response(models.Model):
         REFERENCE = "reference", _("Human reference")
         CONTROL = "control", _("Degraded control")
         CANARY = "canary", _("Canary")
+        PROBE = "probe", _("Changed copy for a probe")
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     instruction = models.ForeignKey(Instruction, models.CASCADE, related_name="responses")

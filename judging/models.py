@@ -90,12 +90,19 @@ class DriftBaseline(models.Model):
         return f"{self.watch_id}: {self.run_id}"
 
 
+class JudgeRunQuerySet(models.QuerySet["JudgeRun"]):
+    def of_responses(self) -> "JudgeRunQuerySet":
+        """Runs that judge real responses: neither rounds of a drift monitor nor probes."""
+        return self.filter(watch=None, probes=None)
+
+
 class JudgeRun(AnyRun):
     """A frozen list of items for a judge to answer, its budget, and what became of it.
 
     `believed_canaries` are the planted texts that the judge fell for, [{"text", "what"}]; empty where it judged none of
     them, so that nothing shows that it can be believed; null where the run has not failed them. `label` is a lead's own
-    name for the run.
+    name for the run. `probes` is the design of a run of probes, whose verdicts count nowhere else: {"arms", "author",
+    "instructions", "responses", "left_out"}; null of every other run.
     """
 
     judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
@@ -103,6 +110,9 @@ class JudgeRun(AnyRun):
     watch = models.ForeignKey(Watch, models.SET_NULL, null=True, blank=True, related_name="rounds")
     believed_canaries = models.JSONField(null=True, blank=True)
     label = models.CharField(max_length=80, blank=True, default="", db_default="")
+    probes = models.JSONField(null=True, blank=True)
+
+    objects = JudgeRunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at"]

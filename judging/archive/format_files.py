@@ -49,7 +49,7 @@ def counted_answers(study: Study) -> QuerySet[Assignment]:
     """The answers that formats of other tools hold: those that count, to responses that are neither canaries nor copies."""
     return (
         Assignment.objects.filter(counting(), task__study=study, task__response_a__kind__in=RATED)
-        .exclude(task__response_b__kind__in=(Response.Kind.CANARY, Response.Kind.CONTROL))
+        .exclude(task__response_b__kind__in=(Response.Kind.CANARY, Response.Kind.CONTROL, Response.Kind.PROBE))
         .filter(task__reviews=None)
     )
 

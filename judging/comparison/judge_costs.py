@@ -25,7 +25,7 @@ class JudgeCosts:
 
 def costs_in(study: Study, raters: Collection[int]) -> dict[int, JudgeCosts]:
     """Return the costs of judges asked in this study, by pk of their rater; kept for minutes, as it reads all replies."""
-    runs = JudgeRun.objects.filter(study=study, judge__rater__in=raters, watch=None)
+    runs = JudgeRun.objects.of_responses().filter(study=study, judge__rater__in=raters)
     newest = dict(runs.order_by("pk").values_list("judge__rater", "public_id"))
     scored = PlannedItem.objects.filter(run__in=runs, canary="", status=PlannedItem.Status.SCORED).order_by()
     numbers = dict(scored.values_list("run__judge__rater").annotate(n=Count("pk")))

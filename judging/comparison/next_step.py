@@ -95,7 +95,7 @@ def facts_of(studies: Iterable[Study]) -> dict[int, Facts]:
 def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
     tasks = Task.objects.filter(study=OuterRef("pk"))
     seats = Seat.objects.filter(study=OuterRef("pk"))
-    runs = JudgeRun.objects.filter(study=OuterRef("pk"), watch=None)
+    runs = JudgeRun.objects.of_responses().filter(study=OuterRef("pk"))
     under_way = runs.filter(status__in=[JudgeRun.Status.PLANNED, JudgeRun.Status.RUNNING, JudgeRun.Status.PAUSED])
     here = Assignment.objects.filter(task__study=OuterRef("pk"))
     first_run = Subquery(runs.order_by("created_at").values("created_at")[:1])

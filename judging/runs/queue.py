@@ -34,7 +34,7 @@ LONGEST_QUOTED_REPLY = 4_000
 NO_TEXT = Unscored(Why.NO_TEXT, reply_messages.NO_TEXT())
 COLUMNS = (
     *("run", "shown_first", "repeat", "juror", "position", "canary", "attempts_before"),
-    *("task__kind", "task__part", "task__answer_rubric", "task__guide_rubric"),
+    *("task__kind", "task__part", "task__gold", "task__answer_rubric", "task__guide_rubric"),
 )
 SIDES = ("task__response_a", "task__response_b")
 TEXTS = ("instruction", "model", "external_id", "text")

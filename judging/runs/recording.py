@@ -278,8 +278,9 @@ class Ledger:
 
 
 def _status_of(item: PlannedItem) -> str:
-    """Record the verdict on a canary text, which counts nowhere."""
-    return Assignment.Status.CHECKED if item.canary else Assignment.Status.SUBMITTED
+    """Say that a verdict on a canary text or on a task with `gold`, such as a probe's, counts nowhere."""
+    checks = bool(item.canary) or item.task.gold is not None
+    return Assignment.Status.CHECKED if checks else Assignment.Status.SUBMITTED
 
 
 def _conditions_of(item: PlannedItem) -> dict[str, object]:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.assignment.attention_checks import NotMarkable, check_tasks, mark_gold
+from annotation.assignment.attention_checks import PURPOSES as MARKED, NotMarkable, check_tasks, mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Seat, Study, Task
 from annotation.policies.policies import CONTROL, GOLD, Policies
@@ -110,7 +110,7 @@ def _end_field(criterion: Criterion, label: str) -> forms.Field:
 def marked_tasks(study: Study) -> QuerySet[Task]:
     """Tasks with a known answer, including generated attention checks, and how raters did on them."""
     return (
-        study.tasks.filter(gold__isnull=False)
+        study.tasks.filter(gold__purpose__in=MARKED)
         .select_related("response_a__instruction__category")
         .annotate(
             given=Count("assignments__check_outcome"),
