@@ -2,6 +2,7 @@
 
 import tempfile
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +32,9 @@ from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
+from core.web.access import visible_or_404
 from generation.api import CURSOR, SIZE, benchmark_to_read
+from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
 from judging.archive.format_files import file_name, write_format
@@ -46,6 +49,9 @@ from judging.leaderboards.lengths import scores_by_length
 from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
+from judging.probes.planning import create_probe_run, price_of_probes
+from judging.probes.request import USUAL_AUTHOR, USUAL_SIZE, Group, ProbeRequest, named_groups, usual_groups
+from judging.probes.results import probe_report
 from judging.published.computed_tables import shown_tables
 from judging.published.layout import failed_on, list_json, scripted_on
 from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
@@ -411,6 +417,77 @@ def bridge(request: Request, public_id: str) -> ApiResponse:
         return ApiResponse(stored(run_bridge(old, new, margin=margin)))
     except UserError as error:
         raise Unusable(str(error)) from error
+
+
+@extend_schema(operation_id="run_probes", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def run_probes(request: Request, public_id: str) -> ApiResponse:
+    """What a run of probes found so far: the output of `manage.py probe_judge --show RUN --json`."""
+    try:
+        return ApiResponse(stored(probe_report(_run_to_read(request, public_id))))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+
+
+class WantedProbesSerializer(serializers.Serializer[Any]):
+    study = serializers.CharField(max_length=200, help_text="Slug of the study whose responses are changed.")
+    change = serializers.ListField(
+        child=serializers.ChoiceField(choices=list(Group)), default=list, help_text="Default: all that is possible."
+    )
+    responses = serializers.IntegerField(default=USUAL_SIZE, help_text="How many responses, or pairs, are drawn.")
+    author = serializers.CharField(default=USUAL_AUTHOR, help_text="The author that is claimed.")
+    wordings = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        help_text="Up to three prompts in other words; default: offered ones.",
+    )
+    seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST_COUNTED)
+    budget_calls = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
+    budget_tokens = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
+    budget_money = serializers.DecimalField(
+        max_digits=12, decimal_places=6, min_value=Decimal(0), default=None, allow_null=True
+    )
+    price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and start nothing.")
+
+
+@extend_schema(operation_id="probe_judge", request=WantedProbesSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.RUN)
+def probe_judge(request: Request, public_id: str) -> ApiResponse:
+    """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed."""
+    user = asking(request)
+    found = Judge.objects.filter(workspace__in=workspaces_read_by(user), rater__public_id=public_id)
+    judge = visible_or_404(found.select_related("rater", "language_model__endpoint", "workspace"))
+    if not leads_workspace_of(user, judge):
+        raise PermissionDenied("Only owners and leads of this workspace can probe its judges.")
+    wanted = WantedProbesSerializer(data=request.data)
+    wanted.is_valid(raise_exception=True)
+    given = wanted.validated_data
+    study = Study.objects.filter(workspace=judge.workspace_id, slug=given["study"]).select_related("workspace").first()
+    if study is None:
+        raise Unusable(f"There is no study {given['study']!r} in the workspace of this judge.")
+    try:
+        asked = ProbeRequest(
+            judge,
+            study,
+            groups=named_groups(given["change"]) if given["change"] else usual_groups(judge, given["wordings"]),
+            size=given["responses"],
+            author=given["author"],
+            wordings=given["wordings"],
+            seed=given["seed"],
+            budget=Ceiling(given["budget_calls"], given["budget_tokens"], given["budget_money"]),
+            user=user,
+        )
+        if given["price_only"]:
+            return ApiResponse(price_of_probes(asked).as_json())
+        with transaction.atomic():
+            made = create_probe_run(asked)
+            start_run(made, clock=timezone.now, user=user)
+            JUDGING.hand_over(made)
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(_state(made), status=201)
 
 
 @extend_schema(

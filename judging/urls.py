@@ -13,6 +13,7 @@ from judging.web.leaderboards import (
     text_statistics,
 )
 from judging.web.monitoring import pages as monitor_pages
+from judging.web.probes import pages as probe_pages
 from judging.web.runs import (
     bridge as bridge_pages,
     compare as compare_pages,
@@ -31,6 +32,7 @@ urlpatterns = [
     path("library/judges/trials/<str:public_id>/state/", trial_pages.trial_state, name="trial_state"),
     path("library/judges/trials/<str:public_id>/stop/", trial_pages.stop_trial, name="stop_trial"),
     path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
+    path("library/judges/<str:public_id>/probe/<str:study_id>/", probe_pages.probe_judge, name="probe_judge"),
     # /w/<workspace>/library/benchmarks/<slug>/
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),
     path("<benchmark:slug>/texts/", text_statistics.text_page, name="text_page"),
@@ -50,6 +52,7 @@ urlpatterns = [
     path("runs/<str:public_id>/bridge/", bridge_pages.bridge_runs, name="bridge_runs"),
     path("runs/<str:public_id>/compare/", compare_pages.compare_runs, name="compare_runs"),
     path("runs/<str:public_id>/label/", run_pages.label_run, name="label_run"),
+    path("runs/<str:public_id>/probes/", probe_pages.run_probes, name="run_probes"),
     path("runs/<str:public_id>/review/", run_pages.review_run, name="review_run"),
     path("runs/<str:public_id>/checks/", run_pages.draw_checks, name="draw_checks"),
     path("runs/<str:public_id>/verdicts/", verdict_pages.verdicts, name="verdicts"),

@@ -200,6 +200,8 @@ PUBLIC = {
     "generation:run": lambda: GenerationRun.objects.get().public_id,
     "generation:run_file": lambda: GenerationRun.objects.get().public_id,
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
+    "judging:probe_judge": lambda: Judge.objects.filter(language_model__isnull=False).first().rater.public_id,
+    "judging:run_probes": lambda: JudgeRun.objects.filter(probes__isnull=False).first().public_id,
     "judging:bridge_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:compare_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
@@ -399,6 +401,7 @@ def make_every_row():
     Membership.objects.create(workspace=workspace, user=analyst, role="analyst")
     _new_texts(workspace)
     _watched(workspace)
+    _probed(workspace)
     _draft(workspace)
     _near_copies(workspace)
     _practised(workspace)
@@ -459,6 +462,17 @@ def _watched(workspace):
     call_command("watch", new=SLUG, judge=judge, tasks=12, **silent)
     call_command("watch", **silent)
     call_command("watch", now=Watch.objects.get().public_id, **silent)
+
+
+def _probed(workspace):
+    """A run of probes, on a study with more instructions than the demonstration has."""
+    study = make_checklist_study(slug="probed", instructions=20, models=1, workspace=workspace)
+    for response in Response.objects.filter(instruction__benchmark=study.benchmark):
+        response.text = "The harbour lies in the north of the town. It was built long ago and is in use today.\n\n" * 3
+        response.save()
+    judge = Judge.objects.filter(language_model__isnull=False).first().rater.label
+    silent = {"workspace": workspace.slug, "stdout": StringIO()}
+    call_command("probe_judge", study.slug, judge=judge, change="padding,author", **silent)
 
 
 def _draft(workspace):

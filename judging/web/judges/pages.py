@@ -22,6 +22,7 @@ from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import prompt_hash
 from judging.methods.registry import METHODS, PROMPTED
 from judging.methods.sample_questions import placeholders_of
+from judging.methods.spec import Transport
 from judging.models import Judge, JudgeRun, PromptTrial
 from judging.trials.chosen_tasks import task_sources
 from judging.web.judges.forms import JudgeForm, MethodForm
@@ -103,6 +104,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
         "provenance": [rater.provenance] if rater.provenance else [],
         "changed": changed_since(rater),
         "asks": _studies_to_ask(request, rater, made),
+        "can_be_probed": made is not None and METHODS[made.method].transport == Transport.CHAT,
     }
     return render(request, "judging/judge.html", context)
 

@@ -115,7 +115,7 @@ def _rows(shown: list[JudgeRun]) -> list[RunRow]:
             sums[run.pk].cost if is_priced(run.judge, sums[run.pk].cost) else None,
             currencies[run.judge.workspace_id],
             sums[run.pk].unusable,
-            None if run.discredited else agreements.get((run.study_id, run.judge.rater.public_id)),
+            None if run.discredited or run.probes else agreements.get((run.study_id, run.judge.rater.public_id)),
         )
         for run in shown
     ]

@@ -99,7 +99,7 @@ def run_panel(run: JudgeRun, *, clock: Clock) -> RunPanel:
             for one in run.believed_canaries or []
         ],
         verdicts=verdicts_of_run(run).filter(rater=run.judge.rater_id).verdicts().count(),
-        in_parts=is_panel(run) or run.watch_id is not None,
+        in_parts=is_panel(run) or run.watch_id is not None or run.probes is not None,
     )
 
 
@@ -108,7 +108,7 @@ def _opening(run: JudgeRun, progress: Progress, preparing: Preparation | None) -
     if preparing is not None:
         steps = {"done": f"{preparing.done:,}", "total": f"{preparing.total:,}"}
         return gettext("Preparing: %(done)s of %(total)s steps") % steps + state_in_words(run.status)
-    if is_panel(run):
+    if is_panel(run) or run.probes is not None:
         sentence = ngettext(
             "%(scored)s of %(total)s question answered", "%(scored)s of %(total)s questions answered", progress.total
         )

@@ -62,6 +62,8 @@ SCOPES = {
     "rankings": "read",
     "bridge": "read",
     "transport": "read",
+    "probe_judge": "run",
+    "run_probes": "read",
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
@@ -116,6 +118,7 @@ def addresses(study, run, fit):
         "run": run.public_id,
         "verdicts": run.public_id,
         "bridge": run.public_id,
+        "run_probes": run.public_id,
         "fit": fit.public_id,
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
@@ -129,6 +132,8 @@ def addresses(study, run, fit):
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
         elif pattern.name in ("make_study", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name == "probe_judge":
+            yield pattern.name, reverse("api:probe_judge", args=[run.judge.rater.public_id]), "post"
         elif pattern.name == "paper_table":
             args = [study.workspace.slug, study.benchmark.slug, "2"]
             yield pattern.name, reverse("api:paper_table", args=args), "get"
