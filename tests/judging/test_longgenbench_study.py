@@ -200,7 +200,7 @@ def test_without_checks_or_parts_there_is_nothing_to_judge():
     LanguageModel.objects.create(workspace=study.workspace, name="j", endpoint=endpoint)
     slug = study.benchmark.slug
     Study.objects.filter(pk=study.pk).update(slug="other-than-the-benchmark")
-    with pytest.raises(CommandError, match="no response with a part that its instructions' checks ask about"):
+    with pytest.raises(CommandError, match="No response of benchmark essays-benchmark has a part"):
         said("judge", slug, "--model", "j", "--method", "instruction_check")
     assert not Study.objects.filter(kind="check").exists()
 

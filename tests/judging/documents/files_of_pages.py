@@ -24,7 +24,7 @@ CHATS = ("follows_instructions", "complete_length", "understandable", "accurate"
 
 def write_files(writer, place):
     writer(place)
-    put(place, "script.json", json.dumps({"seed": 1, "writes": 30}))
+    put(place, "script.json", json.dumps({"seed": 1, "writes": 200}))
 
 
 def hellobench(place):
