@@ -3,21 +3,30 @@
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import asking, paged
-from accounts.permissions import workspaces_read_by
-from annotation.api.studies import study_to_read
+from accounts.api.lists import Unusable, asking, checked, paged
+from accounts.api.repeated import KEY, once
+from accounts.permissions import leads_workspace_of, workspaces_read_by
+from annotation.api.studies import study_to_change, study_to_read
+from calibration.data.frames import NothingToRead
 from calibration.data.verdicts import failed_judges
+from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json
-from calibration.models import Fit
+from calibration.fits.store import publish_fit
+from calibration.models import Fit, ReportRefresh
+from calibration.report_store.refreshes import FITTING
 from calibration.reports.cache import latest_reports
+from calibration.web.messages.statistics import refusal_words
+from calibration.web.views import begin_fit
 from core.web.access import visible_or_404
 from generation.api import CURSOR, SIZE
 
@@ -100,6 +109,71 @@ def reports(request: Request, workspace: str, slug: str) -> ApiResponse:
         for row, since in latest_reports(study)
     ]
     return ApiResponse(ReportSerializer(found, many=True).data)
+
+
+class WantedFitSerializer(serializers.Serializer[Any]):
+    """How weights are fitted; what is left out is as on the page."""
+
+    floor = serializers.FloatField(default=0.5, min_value=0, max_value=10, help_text="The least weight of an item.")
+    pool = serializers.BooleanField(default=False, help_text="Whether categories of a family share their weights.")
+    skip_small = serializers.BooleanField(
+        default=False, help_text="Whether categories with fewer answers than items are left out."
+    )
+
+
+class WantedNameSerializer(serializers.Serializer[Any]):
+    name = serializers.RegexField(r"^[-A-Za-z0-9_]{1,100}$", help_text="By which leaderboards refer to the weights.")
+
+
+class AskedFitSerializer(serializers.Serializer[Any]):
+    """A fit that a worker computes."""
+
+    job = serializers.CharField(help_text="The job, by which its progress is asked for.")
+
+
+@extend_schema(
+    operation_id="make_fit",
+    parameters=[KEY],
+    request=WantedFitSerializer,
+    responses={201: FitSerializer, 202: AskedFitSerializer},
+)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+@once
+def make_fit(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Fit weights to the answers of a study: at once, or by a worker where that takes longer (202, with a job)."""
+    study = study_to_change(request, workspace, slug)
+    asked = checked(WantedFitSerializer(data=request.data))
+    try:
+        made = begin_fit(study, **asked, shown=False, user=asking(request))
+    except (FitRefused, NothingToRead) as problem:
+        raise Unusable(refusal_words(problem)) from problem
+    if made is None:
+        row = ReportRefresh.objects.filter(study=study, kind=FITTING).latest("asked_at")
+        return ApiResponse({"job": f"fit-{row.pk}"}, status=202)
+    return ApiResponse(FitSerializer(made).data, status=201)
+
+
+@extend_schema(operation_id="publish_fit", request=WantedNameSerializer, responses=FitSerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def publish(request: Request, public_id: str) -> ApiResponse:
+    """Give a fit the name by which leaderboards and judges refer to it, once and for good."""
+    found = visible_or_404(
+        _readable(request).filter(public_id=public_id), message=gettext("There is no such fit in your workspaces.")
+    )
+    if not leads_workspace_of(asking(request), found):
+        raise PermissionDenied(gettext("Only owners and leads of this workspace can do this."))
+    name = checked(WantedNameSerializer(data=request.data))["name"]
+    if found.kind == Fit.Kind.PUBLISHED:
+        raise Unusable(gettext("These weights were published elsewhere and keep their name."))
+    if found.published_name == name:
+        return ApiResponse(FitSerializer(found).data)
+    try:
+        made = publish_fit(fit=found, name=name, user=asking(request))
+    except FitRefused as problem:
+        raise Unusable(refusal_words(problem)) from problem
+    return ApiResponse(FitSerializer(made).data)
 
 
 def _published(found: Fit) -> list[dict[str, Any]]:

@@ -4,12 +4,12 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import all_scores, rows, studies as annotation
+from annotation.api import all_scores, cohorts, rows, settings, studies as annotation, tasks
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
-from judging import api as judging
+from judging.api import jobs, making, results as judging
 
 app_name = "api"
 urlpatterns = [
@@ -25,6 +25,24 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/", annotation.study, name="study"),
     path("w/<str:workspace>/studies/<str:slug>/scores/", annotation.scores, name="scores"),
     path("w/<str:workspace>/studies/<str:slug>/scores/all/", all_scores.all_scores, name="all_scores"),
+    path("w/<str:workspace>/studies/<str:slug>/settings/", settings.study_settings, name="study_settings"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/(?P<verb>launch|open|pause|close)/$",
+        settings.steer_study,
+        name="steer_study",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
+    path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),
+    path("w/<str:workspace>/studies/<str:slug>/raters/", cohorts.raters, name="raters"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/", cohorts.cohorts, name="cohorts"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/", cohorts.cohort, name="cohort"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/(?P<verb>revoke|renew)/$",
+        cohorts.steer_cohort,
+        name="steer_cohort",
+    ),
+    path("rubrics/", tasks.rubrics, name="rubrics"),
+    path("imports/", tasks.imports, name="imports"),
     path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),
     path("w/<str:workspace>/studies/<str:slug>/delete/", annotation.delete_study, name="delete_study"),
     path(
@@ -53,9 +71,19 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/reports/", calibration.reports, name="reports"),
     path("fits/", calibration.fits, name="fits"),
     path("fits/<str:public_id>/", calibration.fit, name="fit"),
+    path("w/<str:workspace>/studies/<str:slug>/fits/", calibration.make_fit, name="make_fit"),
+    path("fits/<str:public_id>/publish/", calibration.publish, name="publish"),
     # judging
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", judging.transport, name="transport"),
+    path("w/<str:workspace>/studies/<str:slug>/exports/", jobs.make_export, name="make_export"),
+    path("exports/<str:public_id>/file/", jobs.export_file, name="export_file"),
+    path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),
+    path("w/<str:workspace>/studies/<str:slug>/runs/", making.run_on_study, name="run_on_study"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/runs/", making.run_on_benchmark, name="run_on_benchmark"),
+    path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/<str:job_id>/", jobs.job, name="job"),
+    path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
     path("judges/", judging.judges, name="judges"),
     path("judges/<str:public_id>/probes/", judging.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),

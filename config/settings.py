@@ -303,6 +303,10 @@ SPECTACULAR_SETTINGS = {
         "RunStatus": "generation.models.GenerationRun.Status",
         "ResponseKind": "generation.models.Response.Kind",
         "FitKind": "calibration.models.Fit.Kind",
+        "CohortKind": "annotation.models.Cohort.Kind",
+        "TaskKind": "annotation.models.Task.Kind",
+        "JobKind": "judging.api.jobs.KINDS_OF_JOB",
+        "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
     },
 }

@@ -20,6 +20,7 @@ ERRORS = {
     "429": "There were too many requests; repeat the request after Retry-After seconds.",
     "503": "The database is busy or away; repeat the request after Retry-After seconds.",
 }
+METHODS = ("get", "head", "post", "put", "patch", "delete")
 SENTENCE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
 
 
@@ -36,16 +37,16 @@ class ScopedSchema(AutoSchema):
     """A schema in which every operation states its scope, as a sentence and as `x-scope` (and `x-scope-by-verb`)."""
 
     def get_description(self) -> str:  # type: ignore[override]
-        need = self._need()
-        words = [f"`{need.scope}`", *(f"`{scope}` to {verb}" for verb, scope in need.by_verb.items())]
+        scope, by_verb = self._need()
+        words = [f"`{scope}`", *(f"`{other}` to {verb}" for verb, other in by_verb.items())]
         return f"{super().get_description()}\n\nNeeds a token with the scope {', or '.join(words)}."
 
     def get_extensions(self) -> dict[str, Any]:
-        need = self._need()
+        scope, by_verb = self._need()
         return {
             **super().get_extensions(),
-            "x-scope": need.scope and str(need.scope),
-            **({"x-scope-by-verb": {verb: str(one) for verb, one in need.by_verb.items()}} if need.by_verb else {}),
+            "x-scope": scope and str(scope),
+            **({"x-scope-by-verb": {verb: str(other) for verb, other in by_verb.items()}} if by_verb else {}),
         }
 
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
@@ -55,5 +56,8 @@ class ScopedSchema(AutoSchema):
         }
         return {**errors, **super()._get_response_bodies(direction)}
 
-    def _need(self) -> ReadsResults:
-        return next(one for one in self.view.get_permissions() if isinstance(one, ReadsResults))
+    def _need(self) -> tuple[ApiToken.Scope | None, dict[str, ApiToken.Scope]]:
+        """Return the scope of the operation, and others by the verbs that its address may end in."""
+        need = next(one for one in self.view.get_permissions() if isinstance(one, ReadsResults))
+        others = {verb: scope for verb, scope in need.by_verb.items() if verb not in METHODS}
+        return need.by_verb.get(self.method.lower(), need.scope), others

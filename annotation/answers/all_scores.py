@@ -13,7 +13,7 @@ from annotation.models import Assignment, Criterion, Score, Study, why_not_count
 
 BATCH = 1000
 """Answers that are read at a time."""
-ROW_GROUP = 50_000
+ROW_GROUP = 20_000
 """Scores that Parquet keeps together."""
 COLUMNS = {
     "task": "string",

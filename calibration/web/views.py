@@ -102,18 +102,28 @@ def fit_now(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, gettext("The floor must be a number from 0 to 10."))
         return redirect("calibration:weights", slug)
     assert isinstance(request.user, User)
-    if is_slow(study):
-        with excluded_shown(shown):
-            newest = next(iter(earlier_fits(study)), None)
-            asked, user = fit_settings(floor, pool, skip_small), request.user.pk
-            refresh(study, FITTING, asked, "calibration.fit_study", *asked.values(), user, shown, rests=False)
-        return _to_weights(slug, shown, after=newest.public_id if newest else "")
     try:
-        with excluded_shown(shown):
-            run_fit(study=study, floor=floor, pool=pool, skip_small=skip_small, user=request.user)
+        newest = next(iter(earlier_fits(study)), None)
+        made = begin_fit(study, floor=floor, pool=pool, skip_small=skip_small, shown=shown, user=request.user)
     except (FitRefused, NothingToRead) as error:
         messages.error(request, refusal_words(error))
+    else:
+        if made is None:
+            return _to_weights(slug, shown, after=newest.public_id if newest else "")
     return _to_weights(slug, shown)
+
+
+def begin_fit(study: Study, *, floor: float, pool: bool, skip_small: bool, shown: bool, user: User) -> Fit | None:
+    """Fit the answers collected so far and return the fit, or None where that is slow and a worker was asked.
+
+    Raises FitRefused and NothingToRead.
+    """
+    with excluded_shown(shown):
+        if is_slow(study):
+            asked = fit_settings(floor, pool, skip_small)
+            refresh(study, FITTING, asked, "calibration.fit_study", *asked.values(), user.pk, shown, rests=False)
+            return None
+        return run_fit(study=study, floor=floor, pool=pool, skip_small=skip_small, user=user)
 
 
 def _to_weights(slug: str, shown: bool, **query: str) -> HttpResponse:

@@ -141,7 +141,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
         if action.startswith("try") and (begun := trial_begun(request, offer)):
             return redirect("judging:trial", begun.public_id)
     if action == "make" and form.is_valid():
-        made = _made(form, method, cast(User, request.user))
+        made = judge_made(form, method, cast(User, request.user))
         if made is not None:
             return redirect("judging:judge", made.rater.public_id)
     context = _editor_context(request, form, method, like, models)
@@ -193,7 +193,7 @@ def _preview(request: HttpRequest, form: JudgeForm, method: str) -> PromptPrevie
     )
 
 
-def _made(form: JudgeForm, method: str, user: User) -> Judge | None:
+def judge_made(form: JudgeForm, method: str, user: User) -> Judge | None:
     """Return the judge of the form; None, with an error in the form, if its name is taken."""
     given = form.cleaned_data
     try:

@@ -90,8 +90,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
     user = cast(User, request.user)
     if not workspaces_led_by(user).filter(pk=target.workspace.pk).exists():
         raise PermissionDenied
-    models = LanguageModel.objects.filter(workspace=target.workspace, endpoint__isnull=False)
-    judges = Judge.objects.filter(workspace=target.workspace, jurors=None).select_related("rater")
+    models, judges = may_be_asked(target.workspace)
     form = RunForm(
         request.POST if request.method == "POST" else None,
         judges=judges.order_by("rater__label", "pk"),
@@ -103,7 +102,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
     if request.method == "POST" and form.is_valid():
         if request.POST.get("action") == PREVIEW:
             estimate = _estimated(form, target, user)
-        elif run := _started(form, target, user):
+        elif run := started_run(form, target, user):
             if target.benchmark is not None and (choice := choice_in_words(target.benchmark)):
                 messages.warning(request, choice)
             for lack in noted_lacks(run):
@@ -114,6 +113,12 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
     status = 422 if form.is_bound and form.errors else 200
     htmx = getattr(request, "htmx", False) and request.POST.get("action") == PREVIEW
     return render(request, "judging/start_run.html" + ("#estimate" if htmx else ""), context, status=status)
+
+
+def may_be_asked(workspace: Workspace) -> "tuple[QuerySet[LanguageModel], QuerySet[Judge]]":
+    """Return the models and the judges of a workspace that a run can ask."""
+    models = LanguageModel.objects.filter(workspace=workspace, endpoint__isnull=False)
+    return models, Judge.objects.filter(workspace=workspace, jurors=None).select_related("rater")
 
 
 def _asked_for(request: HttpRequest, judges: "QuerySet[Judge]") -> dict[str, object]:
@@ -140,7 +145,7 @@ def _estimated(form: RunForm, target: Target, user: User) -> Estimate | None:
     return estimate
 
 
-def _started(form: RunForm, target: Target, user: User) -> JudgeRun | None:
+def started_run(form: RunForm, target: Target, user: User) -> JudgeRun | None:
     """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     try:
         with transaction.atomic():

@@ -8,7 +8,7 @@ from django.urls import reverse
 from accounts.api.tokens import issue_token
 from accounts.models import Event
 from generation.models import Endpoint, LanguageModel
-from judging import api
+from judging.api import results as api
 from judging.judges.making import create_judge
 from judging.models import JudgeRun
 from tests.factories import make_checklist_study, make_user, plan_run
