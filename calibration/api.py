@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import PermissionDenied
@@ -136,6 +136,7 @@ class AskedFitSerializer(serializers.Serializer[Any]):
     parameters=[KEY],
     request=WantedFitSerializer,
     responses={201: FitSerializer, 202: AskedFitSerializer},
+    examples=[OpenApiExample("Small categories left out", {"floor": 0.5, "skip_small": True}, request_only=True)],
 )
 @api_view(["POST"])
 @needs(Scope.CHANGE)
@@ -154,7 +155,12 @@ def make_fit(request: Request, workspace: str, slug: str) -> ApiResponse:
     return ApiResponse(FitSerializer(made).data, status=201)
 
 
-@extend_schema(operation_id="publish_fit", request=WantedNameSerializer, responses=FitSerializer)
+@extend_schema(
+    operation_id="publish_fit",
+    request=WantedNameSerializer,
+    responses=FitSerializer,
+    examples=[OpenApiExample("A name", {"name": "tea-2026"}, request_only=True)],
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 def publish(request: Request, public_id: str) -> ApiResponse:

@@ -24,6 +24,14 @@ METHODS = ("get", "head", "post", "put", "patch", "delete")
 SENTENCE = {"type": "object", "properties": {"detail": {"type": "string"}}, "required": ["detail"]}
 
 
+def _page(rows: dict[str, Any], *, counted: bool) -> dict[str, Any]:
+    """Return the schema of a page of a list, which functions as views do not state by themselves."""
+    address = {"type": "string", "format": "uri", "nullable": True}
+    fields = {"next": address, "previous": address, "results": rows}
+    fields |= {"count": {"type": "integer"}} if counted else {}
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = "accounts.api.access.TokenAuthentication"
     name = "token"
@@ -49,12 +57,24 @@ class ScopedSchema(AutoSchema):
             **({"x-scope-by-verb": {verb: str(other) for verb, other in by_verb.items()}} if by_verb else {}),
         }
 
+    def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> Any:
+        """Say that a field which is None by default may be null; such a default stands for a relation that is empty."""
+        said = super()._map_serializer_field(field, direction, bypass_extensions)
+        if direction == "response" and field.default is None and said and "$ref" not in said:
+            return {**said, "nullable": True}
+        return said
+
     def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> dict[str, Any]:
         errors = {
             status: {"description": what, "content": {"application/json": {"schema": SENTENCE}}}
             for status, what in ERRORS.items()
         }
-        return {**errors, **super()._get_response_bodies(direction)}
+        bodies = {**errors, **super()._get_response_bodies(direction)}
+        paged_by = {getattr(one, "name", "") for one in self.get_override_parameters()} & {"cursor", "page"}
+        listed = bodies.get("200", {}).get("content", {}).get("application/json", {})
+        if paged_by and listed.get("schema", {}).get("type") == "array":
+            listed["schema"] = _page(listed["schema"], counted="page" in paged_by)
+        return bodies
 
     def _need(self) -> tuple[ApiToken.Scope | None, dict[str, ApiToken.Scope]]:
         """Return the scope of the operation, and others by the verbs that its address may end in."""

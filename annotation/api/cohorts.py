@@ -19,7 +19,7 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, checked, paged
 from accounts.api.repeated import KEY, once
 from annotation.api.studies import study_to_change, study_to_read
-from annotation.models import GIVEN, Cohort, Rater, Study
+from annotation.models import GIVEN, Cohort, Rater, Standing, Study
 from annotation.recruitment.cohorts import make_cohort, renew_link, revoke_link
 from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR
 from generation.api import CURSOR, SIZE
@@ -79,12 +79,16 @@ class DaysSerializer(serializers.Serializer[Any]):
 class RaterSerializer(serializers.ModelSerializer[Rater]):
     id = serializers.CharField(source="public_id")
     cohort = serializers.CharField(source="cohort.name", default=None)
-    state = serializers.CharField(source="standing.state", default="rating")
+    state = serializers.SerializerMethodField()
     answered = serializers.IntegerField()
 
     class Meta:
         model = Rater
         fields = ["id", "pseudonym", "kind", "cohort", "state", "answered", "provenance", "created_at"]
+
+    def get_state(self, rater: Rater) -> str:
+        standing = getattr(rater, "standing", None)
+        return str(standing.state if standing else Standing.State.RATING)
 
 
 def _cohorts(study: Study) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import OuterRef, Subquery
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import NotFound, PermissionDenied
@@ -81,7 +81,7 @@ class ScoreSerializer(serializers.ModelSerializer[Score]):
     )
     repeat = serializers.IntegerField(source="assignment.repeat")
     shown_first = serializers.CharField(source="assignment.shown_first")
-    submitted_at = serializers.DateTimeField(source="assignment.submitted_at")
+    submitted_at = serializers.DateTimeField(source="assignment.submitted_at", allow_null=True)
     discredited = serializers.SerializerMethodField(
         help_text="Whether the judge's run failed its canary texts, so that this verdict is not counted."
     )
@@ -246,7 +246,18 @@ class MadeStudySerializer(StudySerializer):
         fields = [*StudySerializer.Meta.fields, "status", "experiment", "seed", "planned_tasks", "without_rubric"]
 
 
-@extend_schema(parameters=[KEY], request=WantedStudySerializer, responses={201: MadeStudySerializer})
+@extend_schema(
+    parameters=[KEY],
+    request=WantedStudySerializer,
+    responses={201: MadeStudySerializer},
+    examples=[
+        OpenApiExample(
+            "Checklist",
+            {"kind": "checklist", "benchmark": "essays", "name": "Tea, first round", "overlap": 2, "launch": True},
+            request_only=True,
+        )
+    ],
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 @once
@@ -332,7 +343,12 @@ def exclusions(request: Request, workspace: str, slug: str) -> ApiResponse:
     return paged(request, rows, ExclusionSerializer)
 
 
-@extend_schema(parameters=[KEY], request=WantedExclusionSerializer, responses={201: MadeExclusionSerializer})
+@extend_schema(
+    parameters=[KEY],
+    request=WantedExclusionSerializer,
+    responses={201: MadeExclusionSerializer},
+    examples=[OpenApiExample("All answers", {"reason": "The same value everywhere"}, request_only=True)],
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 @once

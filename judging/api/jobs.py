@@ -104,6 +104,12 @@ class JobSerializer(serializers.Serializer[Any]):
     can_be_cancelled = serializers.BooleanField()
 
 
+class JobsSerializer(serializers.Serializer[Any]):
+    """The newest jobs first."""
+
+    results = JobSerializer(many=True)
+
+
 class WantedExportSerializer(serializers.Serializer[Any]):
     """A file of a study's data."""
 
@@ -134,7 +140,7 @@ SHOWN = OpenApiExample("An export", EXAMPLE, response_only=True, status_codes=["
         OpenApiParameter("kind", str, enum=list(KINDS_OF_JOB)),
         OpenApiParameter("state", str, enum=list(STATES)),
     ],
-    responses=JobSerializer(many=True),
+    responses=JobsSerializer,
 )
 @api_view(["GET"])
 @needs(Scope.READ)
@@ -147,7 +153,7 @@ def jobs(request: Request) -> Response:
     user = asking(request)
     found = [one for kind, every in _EVERY.items() if wanted in ("", kind) for one in every(user)]
     shown = sorted((one for one in found if state in ("", one.state)), key=lambda one: one.created_at, reverse=True)
-    return Response([_said(one) for one in shown])
+    return Response({"results": [_said(one) for one in shown]})
 
 
 @extend_schema(operation_id="job", responses=JobSerializer, examples=[SHOWN])

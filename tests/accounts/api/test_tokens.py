@@ -207,7 +207,7 @@ def addresses(study, run, fit):
             path = reverse(f"api:{pattern.name}", args=[f"run-{run.public_id}"])
             yield pattern.name, path, "get" if pattern.name == "job" else "post"
         elif pattern.name == "export_file":
-            (made,) = files_of(study)
+            (made,) = [one for one in files_of(study) if one.state == "made"]
             yield pattern.name, reverse("api:export_file", args=[made.public_id]), "get"
         elif pattern.name == "delete_study":
             yield pattern.name, reverse("api:delete_study", args=[study.workspace.slug, study.slug]), "post"

@@ -107,8 +107,8 @@ def test_a_run_is_started_once_and_its_job_is_cancelled(study, model, ask):
     assert run.created_by.username == "lena" and run.items.count() == 3
     job = ask("job", f"run-{run.public_id}", get=True).json()
     assert (job["state"], job["done"], job["total"], job["about"]) == ("running", 0, 3, "lab/essays")
-    assert ask("jobs", get=True, sent={"kind": "run"}).json() == [job]
-    assert ask("jobs", get=True, sent={"state": "done", "kind": "run"}).json() == []
+    assert ask("jobs", get=True, sent={"kind": "run"}).json()["results"] == [job]
+    assert ask("jobs", get=True, sent={"state": "done", "kind": "run"}).json()["results"] == []
     cancelled = ask("cancel_job", job["id"]).json()
     assert cancelled["state"] == "cancelled" and ask("cancel_job", job["id"]).json() == cancelled
     assert "no judge 'wild'" in ask("run_on_study", *own(study), sent={"judges": ["wild"]}, status=400).json()["detail"]
@@ -206,7 +206,7 @@ def test_a_workspace_is_sealed(client, study, model, ask, lead):
     for job_id in (f"run-{run}", export, f"fit-{refresh.pk}"):
         assert client.get(reverse("api:job", args=[job_id]), headers=stranger).status_code == 404
         assert client.post(reverse("api:cancel_job", args=[job_id]), headers=stranger).status_code == 404
-    assert client.get("/api/v1/jobs/", headers=stranger).json() == []
+    assert client.get("/api/v1/jobs/", headers=stranger).json() == {"results": []}
     assert client.get(reverse("api:export_file", args=[export[7:]]), headers=stranger).status_code == 404
     posts = [
         ("publish", [fit], {"name": "mine"}),
