@@ -9,7 +9,7 @@ from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
-from judging.api import jobs, making, results as judging
+from judging.api import comparisons, jobs, making, probing, results as judging
 
 app_name = "api"
 urlpatterns = [
@@ -75,7 +75,7 @@ urlpatterns = [
     path("fits/<str:public_id>/publish/", calibration.publish, name="publish"),
     # judging
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
-    path("w/<str:workspace>/studies/<str:slug>/transport/", judging.transport, name="transport"),
+    path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
     path("w/<str:workspace>/studies/<str:slug>/exports/", jobs.make_export, name="make_export"),
     path("exports/<str:public_id>/file/", jobs.export_file, name="export_file"),
     path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),
@@ -85,11 +85,11 @@ urlpatterns = [
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
     path("judges/", judging.judges, name="judges"),
-    path("judges/<str:public_id>/probes/", judging.probe_judge, name="probe_judge"),
+    path("judges/<str:public_id>/probes/", probing.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),
-    path("runs/<str:public_id>/bridge/", judging.bridge, name="bridge"),
-    path("runs/<str:public_id>/probes/", judging.run_probes, name="run_probes"),
+    path("runs/<str:public_id>/bridge/", comparisons.bridge, name="bridge"),
+    path("runs/<str:public_id>/probes/", probing.run_probes, name="run_probes"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),
     re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),

@@ -59,7 +59,7 @@ class ScopedSchema(AutoSchema):
 
     def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         """Say that a field which is None by default may be null; such a default stands for a relation that is empty."""
-        said = super()._map_serializer_field(field, direction, bypass_extensions)
+        said = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
         if direction == "response" and field.default is None and said and "$ref" not in said:
             return {**said, "nullable": True}
         return said

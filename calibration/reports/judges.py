@@ -1,7 +1,7 @@
 """The detailed report on a study's judges: biases, gaps to people's scores, prediction-powered estimates, findings."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -11,8 +11,7 @@ import numpy as np
 from django.db.models import Count, Max, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study, Task
-from calibration.data.circumstances import circumstances
-from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
 from calibration.reports.codec import INLINED, Missing, part
@@ -30,33 +29,16 @@ from calibration.reports.judge_matches import (
     pair_slopes,
     score_correlations,
 )
-from calibration.reports.pair_rankings import (
-    PeopleSways,
-    PlayedGames,
-    length_parts,
-    people_sways,
-    played_games,
-    position_part,
-)
 from calibration.reports.people.judged_truth import JudgedTruth, judged_truth
 from calibration.reports.people.powered import PoweredWins, powered_preferences, powered_scores
+from calibration.reports.people.sways import Sways, preferences, sways_of
 from calibration.reports.raters import correct_answers
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
-from calibration.statistics.judges.bias import (
-    LengthBias,
-    PositionBias,
-    ScoreGaps,
-    SelfPreference,
-    SwapAgreement,
-    score_gaps,
-    self_preference,
-    swap_agreement,
-)
+from calibration.statistics.judges.bias import ScoreGaps, SelfPreference, score_gaps, self_preference
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.correlations import ScoredResponses, Slopes, judge_minus_people
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.judges.people_biases import Answers, SwapRates, swap_rates
 from calibration.statistics.judges.prediction_powered import (
     Estimate,
     LabelsNeeded,
@@ -69,31 +51,13 @@ from calibration.statistics.judges.prediction_powered import (
     prediction_powered_mean,
     shared_power,
 )
-from calibration.statistics.report_reasons import (
-    NeverSwapped,
-    NoFamily,
-    NoFurtherVerdicts,
-    NoJudge,
-    NoPairs,
-    TooFewModels,
-)
+from calibration.statistics.report_reasons import NoFamily, NoFurtherVerdicts, NoJudge, NoPairs, TooFewModels
 from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 
 DRAWS = 1000
 SHARED_FROM = 3
 """Models from which all differences share one weight on the judge."""
-
-
-@dataclass(frozen=True)
-class Sways:
-    """What sways the `n` preferences of people or of one judge; `for_both` has people's rates for both populations."""
-
-    n: int
-    position: PositionBias | Missing
-    swap: SwapAgreement | Missing
-    length: list[LengthBias | Missing] | Missing
-    for_both: PeopleSways | None
 
 
 @dataclass(frozen=True)
@@ -257,7 +221,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
     if kind == "pairs":
         rows = [_on_pairs(study, people, labels, judge, settings) for judge in judges]
         return hashed, PairJudgeReport(
-            **vars(common), kind="pairs", people=_sways(study, None, draws, seed), judges=rows
+            **vars(common), kind="pairs", people=sways_of(study, None, draws, seed), judges=rows
         )
     if kind == "scores":
         scored = [_on_scores(study, labels, judge, settings) for judge in judges]
@@ -287,7 +251,7 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
     family = settings["families"].get(judge.public_id, "")
     return PairJudge(
         judge=judge.name,
-        sways=_sways(study, judge, draws, seed),
+        sways=sways_of(study, judge, draws, seed),
         matches=part(lambda: pair_matches(people, labels, frame, seed)),
         soft=part(lambda: pair_shares(labels, frame, draws, seed)),
         slopes=part(lambda: pair_slopes(labels, frame, seed)),
@@ -297,97 +261,11 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
     )
 
 
-def _sways(study: Study, judge: Rater | None, draws: int, seed: int) -> Sways:
-    """Compute what sways people or one judge on this study's pairs; swapped pairs count in both orders."""
-    kinds = [Task.Kind.PAIR]
-    frame = score_frame(
-        kinds=kinds, study=study, people=judge is None, raters=[judge.pk] if judge else None, judges=judge is not None
-    )
-    twice = score_frame(kinds=kinds, study=study, raters=[judge.pk], people=False, repeats=True) if judge else frame
-
-    def games(of: ScoreFrame) -> PlayedGames:
-        preferred = _preferences(of)
-        if not len(preferred):
-            raise NoPairs("There are no pairs.")
-        return played_games(preferred, circumstances(study))
-
-    return Sways(
-        n=len(_preferences(frame)),
-        position=part(lambda: position_part(games(twice), draws, seed)),
-        swap=part(lambda: _swaps(study, judge.pk if judge else None, draws, seed)),
-        length=part(lambda: length_parts(games(frame), draws, seed)),
-        for_both=None if judge else _people_sways(study, frame, games, seed),
-    )
-
-
-def _people_sways(
-    study: Study, frame: ScoreFrame, games: Callable[[ScoreFrame], PlayedGames], seed: int
-) -> PeopleSways:
-    found = part(lambda: people_sways(games(frame), seed))
-    if isinstance(found, Missing):
-        return PeopleSways(found, found, [found])
-    return replace(found, swap=part(lambda: _people_swaps(study, seed)))
-
-
-def _preferences(frame: ScoreFrame) -> ScoreFrame:
-    return frame.select((frame.role == ROLES.index("preference")) & frame.applicable)
-
-
-def _swaps(study: Study, judge: int | None, draws: int, seed: int) -> SwapAgreement:
-    """Compute swap agreement of a judge (its rater's pk) or of people, over each (rater, task) seen in both orders."""
-    own, once, again = _seen_twice(study, judge)
-    return swap_agreement(once, again, clusters=own.instruction, draws=draws, seed=seed)
-
-
-def _people_swaps(study: Study, seed: int) -> SwapRates:
-    own, once, again = _seen_twice(study, None)
-    return swap_rates(once, again, Answers(own.rater, own.instruction, are_positions(own)), seed=seed)
-
-
-def _seen_twice(study: Study, judge: int | None) -> tuple[ScoreFrame, Floats, Floats]:
-    """The first answers to each (rater, task) seen in both orders, their points and those of the second order.
-
-    Points are those of the side that was shown first. Of several answers in one order, the first counts. Raises
-    NeverSwapped if nobody saw a pair in both orders.
-    """
-    frame = score_frame(
-        kinds=[Task.Kind.PAIR],
-        study=study,
-        people=judge is None,
-        judges=judge is not None,
-        raters=None if judge is None else [judge],
-        keep_derived=False,
-        repeats=True,
-    )
-    own = _preferences(frame)
-    around = circumstances(study)
-    side = around.first[around.rows(own.assignment)] if len(own) else np.zeros(0, dtype=np.int64)
-    points = (1 + np.sign(own.value)) / 2
-    first, once = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 1)
-    second, again = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 2)
-    _, left, right = np.intersect1d(first, second, return_indices=True)
-    if not left.size:
-        raise NeverSwapped("No pair was shown to the same rater from both sides.")
-    return own.select(once[left]), points[once[left]], 1 - points[again[right]]
-
-
-def _earliest(rater: Ints, task: Ints, criterion: Ints, repeat: Ints, mask: Bools) -> tuple[Ints, Ints]:
-    """Return a sorted key for each (rater, task, criterion) in `mask`, and the index of its earliest answer."""
-    places = np.flatnonzero(mask)
-    if not places.size:
-        return np.zeros(0, dtype=np.int64), places
-    places = places[np.argsort(repeat[places], kind="stable")]
-    width = int(criterion.max()) + 1
-    key = (rater[places] * (int(task.max()) + 1) + task[places]) * width + criterion[places]
-    keys, at = np.unique(key, return_index=True)
-    return keys, places[at]
-
-
 def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> OwnFamily:
     """Compute the judge's lift for models of its own family over people's mean preference on the same pairs."""
     if not family:
         raise NoFamily("The judge's own family is not known.")
-    own, theirs = _preferences(frame), _preferences(people)
+    own, theirs = preferences(frame), preferences(people)
     if not len(own):
         raise NoPairs("The judge has judged no pair.")
     known = dict(LanguageModel.objects.filter(pk__in=frame.model_names).values_list("pk", "family"))

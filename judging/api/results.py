@@ -2,7 +2,6 @@
 
 import tempfile
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,20 +27,13 @@ from annotation.privacy.reads import note_reading
 from calibration.reports.cache import SHOWN
 from calibration.reports.codec import stored
 from calibration.statistics.errors import NoStatistic
-from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
-from core.web.access import visible_or_404
 from generation.api import CURSOR, SIZE, benchmark_to_read
-from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.archive.export import export_study
 from judging.archive.format_files import file_name, write_format
-from judging.comparison.judge_against_people import judge_in, weighting_for
-from judging.comparison.run_bridge import run_bridge
-from judging.comparison.run_pairs import runs_beside
-from judging.comparison.unrated_models import unrated_models
 from judging.formats.answers import WriteOptions
 from judging.formats.registry import WRITERS, writer_named
 from judging.leaderboards.filters import Filters
@@ -49,9 +41,6 @@ from judging.leaderboards.lengths import scores_by_length
 from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
-from judging.probes.planning import create_probe_run, price_of_probes
-from judging.probes.request import USUAL_AUTHOR, USUAL_SIZE, Group, ProbeRequest, named_groups, usual_groups
-from judging.probes.results import probe_report
 from judging.published.computed_tables import shown_tables
 from judging.published.layout import failed_on, list_json, scripted_on
 from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
@@ -212,7 +201,7 @@ def runs(request: Request) -> ApiResponse:
 @needs(Scope.READ)
 def run(request: Request, public_id: str) -> ApiResponse:
     """One run: its progress, its cost and its parts."""
-    return ApiResponse(_state(_run_to_read(request, public_id)))
+    return ApiResponse(state_of(run_to_read(request, public_id)))
 
 
 @extend_schema(
@@ -230,7 +219,7 @@ def run(request: Request, public_id: str) -> ApiResponse:
 @needs(Scope.READ)
 def verdicts(request: Request, public_id: str) -> ApiResponse:
     """A run's items with score, reasons and cost, filtered like the page; canary texts only by their own filter."""
-    found = _run_to_read(request, public_id)
+    found = run_to_read(request, public_id)
     asked = request.query_params
     shown = asked.get("show", ALL)
     if shown not in FILTERS:
@@ -253,7 +242,7 @@ def verdicts(request: Request, public_id: str) -> ApiResponse:
 def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it."""
     user = asking(request)
-    found = _run_to_read(request, public_id)
+    found = run_to_read(request, public_id)
     if not leads_workspace_of(user, found.judge):
         raise PermissionDenied("Only owners and leads of this workspace can control its runs.")
     keep_logged(found)
@@ -268,7 +257,7 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
                 cancel_run(found, clock=timezone.now, user=user)
     except NotPossible as error:
         raise Unusable(str(error)) from error
-    return ApiResponse(_state(found))
+    return ApiResponse(state_of(found))
 
 
 @extend_schema(
@@ -395,136 +384,6 @@ def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) ->
 
 
 @extend_schema(
-    operation_id="bridge",
-    parameters=[
-        OpenApiParameter("old", str, required=True, description="Id of the old judge's run, over the same benchmark."),
-        OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
-@api_view(["GET"])
-@needs(Scope.READ)
-def bridge(request: Request, public_id: str) -> ApiResponse:
-    """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`."""
-    new = _run_to_read(request, public_id)
-    if not request.query_params.get("old"):
-        raise Unusable("Say with old which run is the old judge's.")
-    old = _run_to_read(request, request.query_params["old"])
-    if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
-        raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
-    margin = _margin_of(request)
-    try:
-        return ApiResponse(stored(run_bridge(old, new, margin=margin)))
-    except UserError as error:
-        raise Unusable(str(error)) from error
-
-
-@extend_schema(operation_id="run_probes", responses=OpenApiTypes.OBJECT)
-@api_view(["GET"])
-@needs(Scope.READ)
-def run_probes(request: Request, public_id: str) -> ApiResponse:
-    """What a run of probes found so far: the output of `manage.py probe_judge --show RUN --json`."""
-    try:
-        return ApiResponse(stored(probe_report(_run_to_read(request, public_id))))
-    except UserError as error:
-        raise Unusable(str(error)) from error
-
-
-class WantedProbesSerializer(serializers.Serializer[Any]):
-    study = serializers.CharField(max_length=200, help_text="Slug of the study whose responses are changed.")
-    change = serializers.ListField(
-        child=serializers.ChoiceField(choices=list(Group)), default=list, help_text="Default: all that is possible."
-    )
-    responses = serializers.IntegerField(default=USUAL_SIZE, help_text="How many responses, or pairs, are drawn.")
-    author = serializers.CharField(default=USUAL_AUTHOR, help_text="The author that is claimed.")
-    wordings = serializers.ListField(
-        child=serializers.CharField(),
-        default=list,
-        help_text="Up to three prompts in other words; default: offered ones.",
-    )
-    seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST_COUNTED)
-    budget_calls = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
-    budget_tokens = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
-    budget_money = serializers.DecimalField(
-        max_digits=12, decimal_places=6, min_value=Decimal(0), default=None, allow_null=True
-    )
-    price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and start nothing.")
-
-
-@extend_schema(operation_id="probe_judge", request=WantedProbesSerializer, responses=OpenApiTypes.OBJECT)
-@api_view(["POST"])
-@needs(Scope.RUN)
-def probe_judge(request: Request, public_id: str) -> ApiResponse:
-    """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed."""
-    user = asking(request)
-    found = Judge.objects.filter(workspace__in=workspaces_read_by(user), rater__public_id=public_id)
-    judge = visible_or_404(found.select_related("rater", "language_model__endpoint", "workspace"))
-    if not leads_workspace_of(user, judge):
-        raise PermissionDenied("Only owners and leads of this workspace can probe its judges.")
-    wanted = WantedProbesSerializer(data=request.data)
-    wanted.is_valid(raise_exception=True)
-    given = wanted.validated_data
-    study = Study.objects.filter(workspace=judge.workspace_id, slug=given["study"]).select_related("workspace").first()
-    if study is None:
-        raise Unusable(f"There is no study {given['study']!r} in the workspace of this judge.")
-    try:
-        asked = ProbeRequest(
-            judge,
-            study,
-            groups=named_groups(given["change"]) if given["change"] else usual_groups(judge, given["wordings"]),
-            size=given["responses"],
-            author=given["author"],
-            wordings=given["wordings"],
-            seed=given["seed"],
-            budget=Ceiling(given["budget_calls"], given["budget_tokens"], given["budget_money"]),
-            user=user,
-        )
-        if given["price_only"]:
-            return ApiResponse(price_of_probes(asked).as_json())
-        with transaction.atomic():
-            made = create_probe_run(asked)
-            start_run(made, clock=timezone.now, user=user)
-            JUDGING.hand_over(made)
-    except UserError as error:
-        raise Unusable(str(error)) from error
-    return ApiResponse(_state(made), status=201)
-
-
-@extend_schema(
-    operation_id="transport",
-    parameters=[
-        OpenApiParameter("judge", str, required=True, description="Name of a judge of the study's responses."),
-        OpenApiParameter("margin", float, description="Difference that matters, in points of people's scale."),
-        OpenApiParameter("shape", str, enum=list(SHAPES), description="Calibration; default: means."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
-@api_view(["GET"])
-@needs(Scope.READ)
-def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """People's mean of models that nobody rated: the output of `manage.py transport --json`."""
-    study = study_to_read(request, workspace, slug)
-    given = request.query_params
-    shape = given.get("shape") or "means"
-    if shape not in SHAPES:
-        raise Unusable(f"shape must be one of: {', '.join(SHAPES)}.")
-    margin = _margin_of(request)
-    try:
-        judge = judge_in(study, given.get("judge", ""))
-        return ApiResponse(stored(unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)))
-    except UserError as error:
-        raise Unusable(str(error)) from error
-
-
-def _margin_of(request: Request) -> float | None:
-    asked = request.query_params.get("margin", "")
-    try:
-        return float(asked[:30]) if asked else None
-    except ValueError as error:
-        raise Unusable("margin must be a number of points.") from error
-
-
-@extend_schema(
     operation_id="lengths",
     parameters=[
         OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
@@ -588,11 +447,11 @@ def _in_format(study: Study, asked: str, request: Request) -> FileResponse:
     return FileResponse(file, as_attachment=True, filename=file_name(study, writer))
 
 
-def _state(found: JudgeRun) -> dict[str, object]:
+def state_of(found: JudgeRun) -> dict[str, object]:
     progress = RunProgressSerializer(progress_of(found, clock=timezone.now)).data
     return {**RunSerializer(found).data, "progress": progress, "manifest": found.manifest}
 
 
-def _run_to_read(request: Request, public_id: str) -> JudgeRun:
+def run_to_read(request: Request, public_id: str) -> JudgeRun:
     lack = f"There is no run {public_id!r} in your workspaces."
     return run_read_by(asking(request), public_id, message=lack)

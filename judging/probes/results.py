@@ -6,7 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from calibration.statistics.judges.probes import Compared, ProbeEffect, ShareOfVerdicts, probe_effects, share_alone
+from calibration.statistics.judges.probes import (
+    ProbedVerdicts,
+    ProbeEffect,
+    ShareOfVerdicts,
+    probe_effects,
+    share_alone,
+)
 from calibration.statistics.resampling import MIN_CLUSTERS
 from core.errors import UserError
 from core.messages.message import Wording
@@ -169,7 +175,7 @@ def _compared(
     before: Mapping[int, _Said | None],
     again: Mapping[int, _Said | None],
     said: Mapping[int, _Said],
-) -> Compared:
+) -> ProbedVerdicts:
     """Return the verdicts after a probe beside those before, where both are usable."""
     change, changed, alone, instruction, steps = [], [], [], [], []
     for host, item in asked.items():
@@ -181,7 +187,7 @@ def _compared(
         alone.append(np.nan if second is None else float(second.answers != first.answers))
         instruction.append(item.task.response_a.instruction_id)
         steps.append(after.step)
-    return Compared(
+    return ProbedVerdicts(
         np.array(change, dtype=np.float64),
         np.array(changed, dtype=np.bool_),
         np.array(alone, dtype=np.float64),

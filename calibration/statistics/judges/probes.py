@@ -26,7 +26,7 @@ Ground: TypeAlias = Literal["t", "bound"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ProbedVerdicts:
     """One probe: `change` (n,) is the verdict after the change minus that before, as a share of the scale, -1..1.
 
     `changed` (n,) says where any answer differs and `alone` (n,) where it differed when nothing was changed, NaN where
@@ -90,7 +90,7 @@ class ProbeEffect:
         )
 
 
-def probe_effects(probes: Sequence[Compared]) -> list[ProbeEffect]:
+def probe_effects(probes: Sequence[ProbedVerdicts]) -> list[ProbeEffect]:
     """Return the effects of all probes of one judge, corrected over them by Holm (1979).
 
     The family holds two tests a probe, of the mean and of the share that changes beyond what changes alone; one where
@@ -113,7 +113,7 @@ def share_alone(changed: BoolArray, instruction: Labels) -> ShareOfVerdicts:
     return _share(np.asarray(changed, dtype=np.float64), code, count)
 
 
-def _effect(probe: Compared, level: float) -> ProbeEffect:
+def _effect(probe: ProbedVerdicts, level: float) -> ProbeEffect:
     from scipy.special import betaincinv, stdtr, stdtrit
 
     code, count = cluster_codes(probe.instruction)

@@ -225,7 +225,7 @@ def transport(
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RatedRows:
     judge: FloatArray
     people: FloatArray
     model: IntArray
@@ -267,7 +267,7 @@ class _Jackknife:
     own: float
 
 
-def _rows(given: JudgedAndRated, seed: int) -> _Rows:
+def _rows(given: JudgedAndRated, seed: int) -> _RatedRows:
     judge, value = np.asarray(given.judge, dtype=np.float64), np.asarray(given.value, dtype=np.float64)
     if judge.ndim != 1 or len(given.models) != judge.size or len(given.instructions) != judge.size:
         raise ValueError("Judge scores, models and instructions differ in number; give one of each for a response.")
@@ -278,7 +278,9 @@ def _rows(given: JudgedAndRated, seed: int) -> _Rows:
     names = tuple(str(name) for name in dict.fromkeys(list(given.models)))
     raters = cluster_codes(given.rater)[1] if value.size else 0
     people = _means(given.response, value, judge.size)
-    return _Rows(judge, people, cluster_codes(given.models)[0], cluster_codes(given.instructions)[0], names, raters)
+    return _RatedRows(
+        judge, people, cluster_codes(given.models)[0], cluster_codes(given.instructions)[0], names, raters
+    )
 
 
 def _means(response: IntArray, value: FloatArray, n: int) -> FloatArray:
@@ -289,7 +291,7 @@ def _means(response: IntArray, value: FloatArray, n: int) -> FloatArray:
 
 
 def _fitted(
-    rows: _Rows, people: FloatArray, fit: IntArray, kept: FloatArray, shape: Shape, at: FloatArray
+    rows: _RatedRows, people: FloatArray, fit: IntArray, kept: FloatArray, shape: Shape, at: FloatArray
 ) -> FloatArray:
     """The calibrations of b sets `kept` (b, n) in 0..1 of the rows `fit` (n,), at judge scores (q,): (b, q)."""
     x, y = rows.judge[fit], people[fit]
@@ -328,7 +330,7 @@ def _increasing(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Calibration:
-    rows: _Rows
+    rows: _RatedRows
     fold: IntArray
     shape: Shape
 
@@ -354,7 +356,7 @@ class _Calibration:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _instruction_groups(rows: _Rows, seed: int) -> tuple[IntArray, int]:
+def _instruction_groups(rows: _RatedRows, seed: int) -> tuple[IntArray, int]:
     k = int(rows.instruction.max()) + 1
     if k <= GROUPS:
         return rows.instruction, k
@@ -364,7 +366,7 @@ def _instruction_groups(rows: _Rows, seed: int) -> tuple[IntArray, int]:
 
 
 def _jackknifed(
-    rows: _Rows, calibration: _Calibration, used: BoolArray, labelled: list[int], others: list[int], seed: int
+    rows: _RatedRows, calibration: _Calibration, used: BoolArray, labelled: list[int], others: list[int], seed: int
 ) -> _Jackknife:
     group, number = _instruction_groups(rows, seed)
     is_other = np.isin(rows.model, others)
@@ -413,7 +415,12 @@ def _jackknife_variance(replicates: FloatArray) -> FloatArray:
 
 
 def _rater_variance(
-    given: JudgedAndRated, rows: _Rows, calibration: _Calibration, labelled: list[int], others: list[int], seed: int
+    given: JudgedAndRated,
+    rows: _RatedRows,
+    calibration: _Calibration,
+    labelled: list[int],
+    others: list[int],
+    seed: int,
 ) -> tuple[FloatArray | None, WhyNotSuch | None]:
     """What the raters add to the variance of each carried mean, or why it is not known."""
     if given.positions:

@@ -19,8 +19,8 @@ from calibration.reports.judges import (
     ScoreJudge,
     ScoreJudgeReport,
     Separation,
-    Sways,
 )
+from calibration.reports.people.sways import Sways
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.judges.prediction_powered import Estimate, LabelsSaved
 from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, span_of

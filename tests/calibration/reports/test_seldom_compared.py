@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from calibration.reports.pair_rankings import PlayedGames, _davidson, _elo, _points, _strength
+from calibration.data.played_games import PlayedGames
+from calibration.reports.pair_rankings import _davidson, _elo, _points, _strength
 from calibration.statistics.ranking.bradley_terry import bradley_terry_intervals
 from calibration.statistics.ranking.comparisons import as_games
 from calibration.statistics.ranking.coverage import Unranked, unranked_in

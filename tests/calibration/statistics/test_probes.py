@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.probes import Compared, probe_effects
+from calibration.statistics.judges.probes import ProbedVerdicts, probe_effects
 
 
 def probe(change, *, alone=None, changed=None, each=1, step=0.25):
     change = np.asarray(change, dtype=float)
     changed = np.abs(change) > 0 if changed is None else np.asarray(changed)
     alone = np.zeros(change.size) if alone is None else np.asarray(alone, dtype=float)
-    return Compared(change, changed, alone, [n // each for n in range(change.size)], step)
+    return ProbedVerdicts(change, changed, alone, [n // each for n in range(change.size)], step)
 
 
 def test_an_effect_by_hand():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calibration.data.frames import ROLES, ScoreFrame
-from calibration.reports.pair_rankings import PlayedGames, _strength
+from calibration.data.played_games import PlayedGames
+from calibration.reports.pair_rankings import _strength
 from calibration.reports.rankings import _ranked_means
 from calibration.statistics.ranking.comparisons import as_games
 from calibration.statistics.ranking.rank_correlations import rank_correlations

@@ -1,0 +1,83 @@
+"""REST API of what judges' scores say beside each other and beside people: bridges, and models that nobody rated."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api.access import Scope, needs
+from accounts.api.lists import Unusable, asking
+from annotation.api.studies import study_to_read
+from calibration.reports.codec import stored
+from calibration.statistics.judges.transport import SHAPES
+from core.errors import UserError
+from judging.comparison.judge_against_people import judge_in, weighting_for
+from judging.comparison.run_bridge import run_bridge
+from judging.comparison.run_pairs import runs_beside
+from judging.comparison.unrated_models import unrated_models
+from judging.models import JudgeRun
+from judging.runs.access import run_read_by, runs_read_by
+
+
+@extend_schema(
+    operation_id="bridge",
+    parameters=[
+        OpenApiParameter("old", str, required=True, description="Id of the old judge's run, over the same benchmark."),
+        OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def bridge(request: Request, public_id: str) -> ApiResponse:
+    """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`."""
+    new = _run_of(request, public_id)
+    if not request.query_params.get("old"):
+        raise Unusable("Say with old which run is the old judge's.")
+    old = _run_of(request, request.query_params["old"])
+    if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
+        raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
+    margin = _margin_of(request)
+    try:
+        return ApiResponse(stored(run_bridge(old, new, margin=margin)))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+
+
+@extend_schema(
+    operation_id="transport",
+    parameters=[
+        OpenApiParameter("judge", str, required=True, description="Name of a judge of the study's responses."),
+        OpenApiParameter("margin", float, description="Difference that matters, in points of people's scale."),
+        OpenApiParameter("shape", str, enum=list(SHAPES), description="Calibration; default: means."),
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """People's mean of models that nobody rated: the output of `manage.py transport --json`."""
+    study = study_to_read(request, workspace, slug)
+    given = request.query_params
+    shape = given.get("shape") or "means"
+    if shape not in SHAPES:
+        raise Unusable(f"shape must be one of: {', '.join(SHAPES)}.")
+    margin = _margin_of(request)
+    try:
+        judge = judge_in(study, given.get("judge", ""))
+        return ApiResponse(stored(unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+
+
+def _margin_of(request: Request) -> float | None:
+    asked = request.query_params.get("margin", "")
+    try:
+        return float(asked[:30]) if asked else None
+    except ValueError as error:
+        raise Unusable("margin must be a number of points.") from error
+
+
+def _run_of(request: Request, public_id: str) -> JudgeRun:
+    return run_read_by(asking(request), public_id, message=f"There is no run {public_id!r} in your workspaces.")
