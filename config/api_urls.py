@@ -85,6 +85,7 @@ urlpatterns = [
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
     path("judges/", judging.judges, name="judges"),
+    path("judges/<str:public_id>/card/", probing.card, name="judge_card"),
     path("judges/<str:public_id>/probes/", probing.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),

@@ -3,7 +3,7 @@ from django.urls import path
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
 from judging.web.comparison import depth_pages, pages as comparison_pages, unrated_models
-from judging.web.judges import pages as judge_pages, trials as trial_pages
+from judging.web.judges import card as card_pages, pages as judge_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
     model_pair,
@@ -32,6 +32,7 @@ urlpatterns = [
     path("library/judges/trials/<str:public_id>/state/", trial_pages.trial_state, name="trial_state"),
     path("library/judges/trials/<str:public_id>/stop/", trial_pages.stop_trial, name="stop_trial"),
     path("library/judges/<str:public_id>/", judge_pages.judge, name="judge"),
+    path("library/judges/<str:public_id>/card/", card_pages.judge_card_page, name="judge_card"),
     path("library/judges/<str:public_id>/probe/<str:study_id>/", probe_pages.probe_judge, name="probe_judge"),
     # /w/<workspace>/library/benchmarks/<slug>/
     path("<benchmark:slug>/judge/", start.judge_benchmark, name="judge_benchmark"),

@@ -1,4 +1,4 @@
-"""REST API of probes: price or start one, and read what it found."""
+"""REST API of one judge: its card, and its probes, which are priced, started and read."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,17 +16,29 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
 from accounts.permissions import leads_workspace_of, workspaces_read_by
-from annotation.models import Study
+from annotation.models import Rater, Study
 from calibration.reports.codec import stored
 from core.errors import UserError
 from core.web.access import visible_or_404
+from generation.endpoints.pricing import currency_of
 from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from judging.api.results import run_to_read, state_of
+from judging.cards.card import judge_card
 from judging.models import Judge
 from judging.probes.planning import create_probe_run, price_of_probes
 from judging.probes.request import USUAL_AUTHOR, USUAL_SIZE, Group, ProbeRequest, named_groups, usual_groups
 from judging.probes.results import probe_report
 from judging.runs.life_cycle import JUDGING, start_run
+
+
+@extend_schema(operation_id="judge_card", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def card(request: Request, public_id: str) -> ApiResponse:
+    """A judge's card: what it is, its agreement with people, biases, probes and costs; `manage.py judge_card --json`."""
+    raters = Rater.objects.filter(kind=Rater.Kind.JUDGE, workspace__in=workspaces_read_by(asking(request)))
+    rater = visible_or_404(raters.filter(public_id=public_id))
+    return ApiResponse(stored(judge_card(rater, currency_of(rater.workspace_id))))
 
 
 @extend_schema(operation_id="run_probes", responses=OpenApiTypes.OBJECT)

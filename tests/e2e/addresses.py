@@ -201,6 +201,7 @@ PUBLIC = {
     "generation:run_file": lambda: GenerationRun.objects.get().public_id,
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
     "judging:probe_judge": lambda: Judge.objects.filter(language_model__isnull=False).first().rater.public_id,
+    "judging:judge_card": lambda: Judge.objects.filter(language_model__isnull=False).first().rater.public_id,
     "judging:run_probes": lambda: JudgeRun.objects.filter(probes__isnull=False).first().public_id,
     "judging:bridge_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:compare_runs": lambda: JudgeRun.objects.first().public_id,

@@ -87,6 +87,7 @@ SCOPES = {
     "rankings": "read",
     "bridge": "read",
     "transport": "read",
+    "judge_card": "read",
     "probe_judge": "run",
     "run_probes": "read",
     "lengths": "read",
@@ -165,6 +166,7 @@ def addresses(study, run, fit):
         "verdicts": run.public_id,
         "bridge": run.public_id,
         "run_probes": run.public_id,
+        "judge_card": run.judge.rater.public_id,
         "fit": fit.public_id,
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
