@@ -93,7 +93,7 @@ class DriftBaseline(models.Model):
 class JudgeRunQuerySet(models.QuerySet["JudgeRun"]):
     def of_responses(self) -> "JudgeRunQuerySet":
         """Runs that judge real responses: neither rounds of a drift monitor nor probes."""
-        return self.filter(watch=None, probes=None)
+        return self.filter(watch=None, probes__isnull=True)
 
 
 class JudgeRun(AnyRun):

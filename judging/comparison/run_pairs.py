@@ -86,7 +86,7 @@ def runs_beside(run: JudgeRun, runs: QuerySet[JudgeRun]) -> QuerySet[JudgeRun]:
     same = Q(study=run.study_id)
     if run.study.benchmark_id is not None:
         same |= Q(study__benchmark=run.study.benchmark_id, study__workspace=run.study.workspace_id)
-    return runs.filter(same, watch=None, probes=None).exclude(pk=run.pk).order_by("-created_at", "-pk")
+    return runs.filter(same, watch=None, probes__isnull=True).exclude(pk=run.pk).order_by("-created_at", "-pk")
 
 
 def run_pair(first: JudgeRun, second: JudgeRun) -> RunPair:

@@ -28,6 +28,7 @@ from judging.web.runs.bridge import read_margin
 
 DIGITS = 3
 NAMED = 5
+ASKED = {"judge", "margin", "shape", "file"}
 
 
 @require_safe
@@ -39,7 +40,11 @@ def unrated_models_page(request: HttpRequest, slug: str) -> HttpResponse:
     judge = _asked_judge(judges, request.GET.get("judge", ""))
     shape = asked_shape(request.GET.get("shape", ""))
     page, reason, margin = None, "", request.GET.get("margin", "")
-    if judge is not None:
+    asked = ASKED & request.GET.keys()
+    if judge is not None and not asked:
+        # The difference that matters is to be stated before anybody sees what there is.
+        reason = gettext("State the difference that matters, choose the calibration, and press Show.")
+    elif judge is not None:
         try:
             found = unrated_models(study, judge, weighting_for(study), margin=read_margin(margin), shape=shape)
             page = page_of(found)

@@ -116,6 +116,7 @@ def test_the_blocks_stand_in_another_page_too():
         "reasonable",
         "powered-0",
         "separate-0",
+        "powered-wins-0",
         "correlations-0",
         "gaps-0",
     ]

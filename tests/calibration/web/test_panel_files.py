@@ -51,8 +51,8 @@ def test_agreement_with_a_judge():
     names = names_of(study, "calibration:agreement")
     assert set(all_of("criteria", "judges", "matrix")) < set(names) and {"alpha.tex", "page.json"} < set(names)
     assert len(rows_of(study, "calibration:agreement", "matrix.csv")) == 1 + 3
-    people, judge = rows_of(study, "calibration:agreement", "judges.csv")[1:]
-    assert people.startswith("People among themselves,0.") and judge.startswith("gpt-4o,0.")
+    head, judge = rows_of(study, "calibration:agreement", "judges.csv")
+    assert ",People among themselves," in head and judge.startswith("gpt-4o,0.")
 
 
 def test_judges_against_people():

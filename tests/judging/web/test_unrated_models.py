@@ -38,7 +38,7 @@ def address(study, **query):
 def test_the_page_the_command_and_the_api_give_one_estimate(client):
     study = rated_study(set(range(7)) - {3})
     client.force_login(make_user("lead"))
-    page = text(client.get(address(study)))
+    page = text(client.get(address(study, shape="means")))
     assert "Of 1 model that people rated too little or not at all, gpt-4o" in page
     assert "The calibration holds across the 6 rated models" in page and "within the margin of 0.5 points" in page
     table = client.get(address(study, file="means.json")).json()
@@ -74,7 +74,7 @@ def test_what_is_missing_is_a_sentence_with_the_number_needed(client):
     study = rated_study({0, 2, 3, 5, 6})
     client.force_login(make_user("lead"))
     wanted = "5 models of which people rated responses to at least 5 instructions where at least 6 are needed"
-    assert wanted in text(client.get(address(study)))
+    assert wanted in text(client.get(address(study, shape="means")))
     with pytest.raises(CommandError, match="at least 6 are needed"):
         call_command("transport", study.slug, "--judge", "gpt-4o")
     path = reverse("api:transport", args=[study.workspace.slug, study.slug])
@@ -87,9 +87,9 @@ def test_what_is_missing_is_a_sentence_with_the_number_needed(client):
 def test_without_a_judge_or_overall_scores_the_page_says_so(client):
     study = make_checklist_study(instructions=2, models=2, items=1)
     client.force_login(make_user("lead"))
-    assert "No judge has scored the responses of this study." in text(client.get(address(study)))
+    assert "No judge has scored the responses of this study." in text(client.get(address(study, shape="means")))
     judge, rater = make_judge_rater(study.workspace), make_rater(study)
     for task in study.tasks.all():
         make_answer(task, judge, {"item0": 1})
         make_answer(task, rater, {"item0": 1})
-    assert "People gave no overall scores in this study" in text(client.get(address(study)))
+    assert "People gave no overall scores in this study" in text(client.get(address(study, shape="means")))
