@@ -78,6 +78,14 @@ def test_without_persons_or_with_few_raters_only_these_raters_stand():
         first_side_wins(np.full(3, 0.5), Answers(np.arange(3), np.arange(3)))
 
 
+def wilson(share, variance, reach):
+    """Wilson's ends for as many independent answers as would be as uncertain."""
+    alike = share * (1 - share) / variance
+    middle = (share + reach**2 / (2 * alike)) / (1 + reach**2 / alike)
+    half = reach * (variance + reach**2 / (4 * alike**2)) ** 0.5 / (1 + reach**2 / alike)
+    return middle - half, middle + half
+
+
 def majority_of(people, verdicts, kept=None):
     """The share by loops, without the labels of which `kept` is false."""
     right = []
@@ -102,7 +110,8 @@ def test_accuracy_against_the_majority_leaves_out_raters_with_their_votes():
     found = same_as_majority(people, verdicts)
     counted = accuracy_against_majority(verdicts, task, people.label)
     assert found.value == pytest.approx(counted.rate) == pytest.approx(majority_of(people, verdicts))
-    v_i = spread(left_out(lambda kept: majority_of(people, verdicts, kept), people.instruction[people.task >= 3]))
+    judged = np.unique(people.instruction[people.task >= 3])
+    v_i = spread(np.array([majority_of(people, verdicts, people.instruction != one) for one in judged]))
     seen = {}
 
     def noted(sums, statistic, scales, **more):
@@ -120,5 +129,5 @@ def test_accuracy_against_the_majority_leaves_out_raters_with_their_votes():
         taken = sum(all_of_them[line_task[at]] - without[at] for at in range(lines) if sums.rater[at] == gone)
         value = statistic((all_of_them.sum(axis=0) - taken)[None])[0][0, 0]
         assert value == pytest.approx(majority_of(people, verdicts, people.rater != gone))
-    assert v_i > 0
+    assert (found.these_low, found.these_high) == pytest.approx(wilson(found.value, v_i, student.ppf(0.975, 28)))
     assert found.low < found.these_low < found.value < found.these_high < found.high
