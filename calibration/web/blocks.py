@@ -106,7 +106,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of exact values under columns, of which the first names the row. The page shows the first MOST_ROWS rows.
+    """Rows of exact values under columns, of which the first names the row. The page shows the first `most` rows.
 
     `links`, if there are any, holds the address that each row's name leads to, `mark_links` that of each row's last cell.
     """
@@ -116,6 +116,7 @@ class Table:
     caption: str = ""
     links: Sequence[str] = ()
     mark_links: Sequence[str] = ()
+    most: int = MOST_ROWS
 
     @property
     def shown_columns(self) -> list[Column]:
@@ -139,7 +140,7 @@ class Table:
                 for place, words in zip(places, self._words(row, places), strict=True)
             ]
             for row, link, mark in zip(
-                self.rows[:MOST_ROWS], self.links or repeat(""), self.mark_links or repeat(""), strict=False
+                self.rows[: self.most], self.links or repeat(""), self.mark_links or repeat(""), strict=False
             )
         ]
 
@@ -160,7 +161,7 @@ class Table:
 
     @property
     def left_out(self) -> int:
-        return max(0, len(self.rows) - MOST_ROWS)
+        return max(0, len(self.rows) - self.most)
 
 
 def _row_html(row: Sequence[Cell]) -> str:

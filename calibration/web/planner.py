@@ -7,7 +7,6 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -35,7 +34,6 @@ from calibration.web.planned_decisions import DECISION_FIELDS, USUAL, DecisionFi
 from calibration.web.planned_questions import PlannedQuestions, models_for, questions_of
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits
-from generation.models import LanguageModel
 
 MOST_RATINGS = 200_000
 SIMULATIONS = 10
@@ -164,10 +162,8 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
     instructions = instructions_of(study)
     if instructions is None:
         instructions = tasks.values("response_a__instruction").distinct().count()
-    rated = tasks.filter(response_a__model=OuterRef("pk"))
-    models = LanguageModel.objects.filter(Exists(rated), workspace=study.workspace_id).count()
-    if questions.pairs and instructions:
-        models = models_for(round(tasks.count() / instructions))
+    per_instruction = round(tasks.count() / instructions) if instructions else 0
+    models = models_for(per_instruction) if questions.pairs else per_instruction
     people = study.raters.filter(kind="person")
     if not are_excluded_shown():
         people = people.exclude(pk__in=Exclusion.objects.standing().filter(study=study, since=None).values("rater"))

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.contrib import messages
+from django.core.paginator import Page, Paginator
 from django.db import IntegrityError
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,6 +23,7 @@ from accounts.permissions import results_page
 from accounts.sign_in.client_address import is_internal
 from annotation.assignment.leases import GIVEN
 from annotation.assignment.rater_status import APPEAL, cause_words, pause, resume
+from annotation.counters.work import work_of
 from annotation.models import (
     Assignment,
     BrowserRequest,
@@ -67,7 +69,7 @@ from annotation.web.rating.forms import (
 )
 from core.text import storable
 
-MOST_RATERS_SHOWN = 200
+RATERS_A_PAGE = 100
 
 
 @dataclass
@@ -143,30 +145,45 @@ def doors(request: HttpRequest, study: Study) -> list[Door]:
     return found
 
 
-def people_of(study: Study) -> list[Person]:
-    """The study's raters, first those who need a decision; four queries."""
-    raters = list(
-        Rater.objects.filter(study=study, kind=Rater.Kind.PERSON)
-        .select_related("standing", "cohort", "identity", "user")
-        .order_by("pk")[:MOST_RATERS_SHOWN]
+def people_of(study: Study, number: str | None = None) -> tuple[Page[Person], int]:
+    """One page of the study's raters, first those who need a decision, and the number of open appeals.
+
+    At most eight queries for any number of raters.
+    """
+    appeals = dict(Flag.objects.filter(rater__study=study, kind=APPEAL, resolved_at=None).values_list("rater", "text"))
+    given = _answers_given(study)
+    waiting = (Standing.State.PAUSED, Standing.State.FAILED)
+    states = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON).values_list("pk", "standing__state")
+    order = sorted(
+        states, key=lambda row: (row[0] not in appeals, row[1] not in waiting, -given.get(row[0], 0), row[0])
     )
+    page: Page[Any] = Paginator(order, RATERS_A_PAGE).get_page(number)
+    keys = [pk for pk, _state in page.object_list]
+    raters = Rater.objects.select_related("standing", "cohort", "identity", "user").in_bulk(keys)
     work = {
         row["rater"]: row
-        for row in Assignment.objects.filter(rater__in=raters)
+        for row in Assignment.objects.filter(rater__in=keys)
         .order_by()
         .values("rater")
         .annotate(answered=Count("pk", filter=GIVEN), skipped=Count("pk", filter=Q(status=Assignment.Status.SKIPPED)))
     }
     checks: dict[tuple[int, bool], tuple[int, int]] = {}
-    outcomes = CheckOutcome.objects.filter(assignment__rater__in=raters, purpose__in=[GOLD, CONTROL, QUALIFICATION])
+    outcomes = CheckOutcome.objects.filter(assignment__rater__in=keys, purpose__in=[GOLD, CONTROL, QUALIFICATION])
     counted = outcomes.order_by().values_list("assignment__rater", "purpose", "passed").annotate(n=Count("pk"))
     for rater, purpose, passed, n in counted:
         right, of = checks.get((rater, purpose == QUALIFICATION), (0, 0))
         checks[rater, purpose == QUALIFICATION] = right + n * passed, of + n
-    appeals = dict(Flag.objects.filter(rater__in=raters, kind=APPEAL, resolved_at=None).values_list("rater", "text"))
-    found = [_person(rater, work.get(rater.pk, {}), checks, appeals.get(rater.pk, "")) for rater in raters]
-    waiting = (Standing.State.PAUSED, Standing.State.FAILED)
-    return sorted(found, key=lambda person: (not person.appeal, person.state not in waiting, -person.answered))
+    page.object_list = [_person(raters[pk], work.get(pk, {}), checks, appeals.get(pk, "")) for pk in keys]
+    return page, len(appeals)
+
+
+def _answers_given(study: Study) -> dict[int, int]:
+    """About how many answers each rater gave, by which the page is ordered: from the kept counts where there are any."""
+    kept = work_of(study)
+    if kept is not None:
+        return {pk: row["given"] - row["skipped"] for pk, row in kept.raters.items()}
+    given = Assignment.objects.filter(GIVEN, rater__study=study).order_by()
+    return dict(given.values_list("rater").annotate(Count("pk")))
 
 
 def _person(
@@ -205,7 +222,7 @@ def _render(
         (item, [(reasons.get(reason, reason), n) for reason, n in item.reasons])
         for item in skipped_tasks.skipped_by_all(study)
     ]
-    people, policies = people_of(study), Policies.of(study)
+    (people, appeals), policies = people_of(study, request.GET.get("page")), Policies.of(study)
     if any(person.known_as for person in people):
         note_reading(study, cast(User, request.user), clock=timezone.now)
     shown = doors(request, study)
@@ -213,8 +230,8 @@ def _render(
         "study": study,
         "provenance": provenance_of(study),
         "doors": shown,
-        "people": people,
-        "waiting": sum(bool(person.appeal) for person in people),
+        "page": people,
+        "waiting": appeals,
         "browsers": waiting_requests(study),
         "minimum": minimum.minimum_of(study),
         "stated": policies.minimum,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext
 
+from annotation.counters.work import work_of
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
@@ -317,7 +318,11 @@ def _group_block(
 
 def _category_names(study: Study) -> dict[str, str]:
     """Map category keys to names in the reader's language; a key of two categories of the study is left out."""
-    held = Category.objects.filter(instructions__responses__tasks_as_a__study=study).distinct()
+    kept = work_of(study)
+    if kept is not None:
+        held = Category.objects.filter(pk__in=[pk for pk, row in kept.categories.items() if pk and row["tasks"] > 0])
+    else:
+        held = Category.objects.filter(instructions__responses__tasks_as_a__study=study).distinct()
     found: dict[str, set[str]] = {"all": {gettext("Without a category")}}
     for one in held:
         found.setdefault(one.key, set()).add(one.name)

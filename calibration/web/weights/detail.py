@@ -32,6 +32,8 @@ from calibration.web.weights.page import category_names_of, criterion_questions,
 from calibration.web.weights.rivals import rivals_block
 
 MOST_FIGURES = 12
+LEFT_OUT_SHOWN = 25
+"""Raters, or instructions, that the page lists by how far leaving them out moves the weights; the file has them all."""
 
 
 def depth_title() -> str:
@@ -374,6 +376,7 @@ def _left_out(
             *(Column(label, 1) for label in labels),
         ],
         [[found.labels[i], found.rows[i], found.shift[i], *found.weights[i].tolist()] for i in order],
+        most=LEFT_OUT_SHOWN,
     )
     answer = gettext("Leaving out %(label)s moves the most weight, %(shift)s of 100.") % {
         "label": found.labels[order[0]],

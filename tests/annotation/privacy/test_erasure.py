@@ -230,7 +230,7 @@ def test_a_lead_erases_a_rater_and_reading_identities_is_on_record(study, owner,
     assert "5f1ab7c9d2" in client.get(cohorts).content.decode()
     client.get(cohorts)
     assert Event.objects.get(verb="read_identities").actor == owner
-    assert people_of(study)[0].known_as
+    assert people_of(study)[0][0].known_as
     stand = reverse("annotation:change_rater", args=[study, worker.public_id])
     stranger = Client()
     stranger.force_login(make_user("analyst", study.workspace))

@@ -12,7 +12,7 @@ from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import has_more, next_assignment
 from annotation.assignment.rater_progress import NoTaskLeft, progress_of
 from annotation.assignment.rater_status import pause
-from annotation.models import Assignment, CheckOutcome, Cohort, Rater, RaterIdentity, Seat
+from annotation.models import Assignment, CheckOutcome, Cohort, Flag, Rater, RaterIdentity, Seat
 from annotation.monitoring.skipped_tasks import set_aside, skipped_by_all
 from annotation.policies.policies import BadPolicy
 from annotation.recruitment.cohorts import (
@@ -489,3 +489,24 @@ class TestTheLeadsPage:
             enter(crowd, f"w{number}")
         with django_assert_max_num_queries(30):
             lead.get(self.address(study))
+
+
+def test_raters_stand_on_pages_of_a_hundred_and_whoever_needs_a_decision_comes_first(study, client):
+    lead = make_user("lead", study.workspace)
+    Membership.objects.filter(user=lead).update(role="lead")
+    raters = [make_rater(study) for _number in range(103)]
+    work(raters[101], study, 2)
+    pause(raters[102], message="Wait.", by=lead)
+    Flag.objects.create(task=study.tasks.first(), rater=raters[100], kind="appeal", text="I read every word.")
+    client.force_login(lead)
+    cohorts = reverse("annotation:cohorts", args=[study])
+
+    def shown(page):
+        text = markup(client.get(cohorts, {"page": page}))
+        assert "This study has 103 raters" in text and "1 appeal needs your decision" in text
+        return [one.public_id for one in sorted(raters, key=lambda one: text.find(f"rater-{one.public_id}"))
+                if f"rater-{one.public_id}" in text]  # fmt: skip
+
+    first, second = shown(1), shown(2)
+    assert first[:3] == [raters[100].public_id, raters[102].public_id, raters[101].public_id]
+    assert (len(first), second) == (100, [one.public_id for one in raters[97:100]])
