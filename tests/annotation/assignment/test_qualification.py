@@ -1,5 +1,7 @@
 """Training, qualification, pausing and the way back."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -351,8 +353,8 @@ class TestPages:
         address = reverse("annotation:feedback", args=[assignment.public_id])
         assert (told["HX-Redirect"] if headers else told["Location"]) == address
         html = markup(client.get(address))
-        assert "<td>9</td><td>4 to 6</td>" in html
-        assert "<td>level 2</td><td>level 2</td>" in html
+        assert re.search(r"<td>9\s*<span class=.badge.>different</span></td><td>4 to 6</td>", html)
+        assert re.search(r"<td>level 2\s*<span class=.badge badge-open.>as expected</span></td><td>level 2</td>", html)
         assert "<em>middling</em>" in html
         assert "Next practice text" in html
         client.cookies["django_language"] = "zh-hans"
