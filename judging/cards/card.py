@@ -63,7 +63,7 @@ class JudgeIdentity:
 @dataclass(frozen=True)
 class CardStudy:
     """A judge in one study. `beside` is its agreement with people, people's among themselves on the same tasks, and the
-    difference; None where two people have not rated what it judged, or while this is `being_computed`.
+    difference, on one criterion; None where two people have not rated what it judged, or while this is `being_computed`.
 
     `length`, `position`, `flips` are those of pairs; `slope` is the judge's slope minus a person's, `calibration` the slope
     of people's share on its graded verdicts (1 is calibrated). `money` and `seconds` are of PER verdicts, None where
@@ -75,6 +75,7 @@ class CardStudy:
     verdicts: int
     failed: bool
     being_computed: bool
+    criterion: str
     beside: Beside | None
     length: Share | None
     position: Share | None
@@ -185,6 +186,7 @@ def _study(study: Study, rater: Rater, judge: Judge | None) -> CardStudy:
         verdicts=verdicts,
         failed=any(one.judge.pk == rater.pk for one in failed_judges(study)),
         being_computed=agreement.freshness.missing or found.freshness.missing,
+        criterion=table.criterion if isinstance(table, MethodTable) and row and row.beside else "",
         beside=row.beside if row else None,
         length=_length(sways.length) if sways else None,
         position=sways.position.first_points if sways and not isinstance(sways.position, Missing) else None,

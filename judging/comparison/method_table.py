@@ -255,19 +255,29 @@ class Measured:
 
 def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
     """Measure every judge of the study by people's answers in `frame`. Raises as _method_table."""
-    key = main_criterion(frame, str(settings["criterion"]))
+    key, verdicts = _asked(study, frame, str(settings["criterion"]))
     people = frame.of_criterion(key)
     models = _models_of_pairs(people)
     against = str(settings["against"]) if settings["against"] in models else ""
     if against:
         pks = [pk for pk, name in people.model_names.items() if name == against]
         people = people.select(np.isin(people.model, pks) | np.isin(people.model_b, pks))
-    verdicts = judges_verdicts(study, key)
-    if not verdicts.names:
-        raise NoJudge("No judge has rated responses of this study.")
     tasks, matches, labelled, said = _tasks(people, verdicts, settings)
     categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
     return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored, labelled, said)
+
+
+def _asked(study: Study, frame: ScoreFrame, chosen: str) -> tuple[str, Verdicts]:
+    """Return the chosen criterion, else the first that judges answered too, and what they said. Raises as _method_table.
+
+    A judge of a checklist answers its items and not the overall score, by which people's criteria begin.
+    """
+    main = main_criterion(frame, chosen)
+    for key in [main] if chosen else ordered_keys(frame):
+        found = judges_verdicts(study, key)
+        if found.names:
+            return key, found
+    raise NoJudge("No judge has rated responses of this study.")
 
 
 def _models_of_pairs(people: ScoreFrame) -> list[str]:

@@ -19,6 +19,7 @@ from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
+from calibration.web.messages.statistics import criterion_words
 from calibration.web.serving import file_of
 from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of
@@ -77,7 +78,7 @@ def use_words(card: JudgeCard) -> str:
         ) % {"judge": name}
     if card.use == "not_shown":
         may = gettext(
-            "For what %(judge)s may be used is not shown, because two people have rated nothing that it judged"
+            "It is not shown what %(judge)s may be used for, because no task has both its verdict and ratings by two people"
         )
         return gettext("%(first)s; %(second)s.") % {"first": may % {"judge": name}, "second": _limits(card)}
     row = _telling(card)
@@ -141,6 +142,7 @@ def _agreement(card: JudgeCard) -> Block:
     title = gettext("Agreement with people, beside that of people with each other")
     columns = [
         Column(gettext("Study")),
+        Column(gettext("Criterion"), optional=True),
         *people_columns(gettext("Judge"), DIGITS),
         *people_columns(gettext("People"), DIGITS),
         *people_columns(gettext("Judge minus people"), DIGITS),
@@ -152,7 +154,9 @@ def _agreement(card: JudgeCard) -> Block:
     for row in card.studies:
         found = row.beside
         parts = (found.judge, found.people, found.apart) if found else (None, None, None)
-        rows.append([row.name, *(cell for one in parts for cell in people_cells(one)), found and found.n, row.verdicts])
+        asked = criterion_words(row.criterion) if row.criterion else ""
+        values = [cell for one in parts for cell in people_cells(one)]
+        rows.append([row.name, asked, *values, found and found.n, row.verdicts])
         if found is not None:
             bars.append(_bar(row.name, found.judge))
             people.append(_bar(row.name, found.people))
@@ -180,7 +184,7 @@ def _bar(name: str, found: PeopleEstimate) -> Bar:
 def _why_no_agreement(card: JudgeCard) -> str:
     if any(row.being_computed for row in card.studies):
         return gettext("The agreement is being computed in the background; open this page again in a moment.")
-    return gettext("No task has this judge's verdict and the ratings of two people.")
+    return gettext("No task has both this judge's verdict and ratings by two people.")
 
 
 def _biases(card: JudgeCard) -> Block:
@@ -237,7 +241,9 @@ def drift_names() -> dict[str, str]:
 
 
 def _costs(card: JudgeCard) -> Block:
-    cost = gettext("Cost of %(n)s verdicts (%(currency)s)") % {"n": f"{PER:,}", "currency": card.currency or "–"}
+    cost = gettext("Cost of %(n)s verdicts") % {"n": f"{PER:,}"}
+    if card.currency:
+        cost = gettext("Cost of %(n)s verdicts (%(currency)s)") % {"n": f"{PER:,}", "currency": card.currency}
     columns = [
         Column(gettext("Study")),
         Column(cost, 4),

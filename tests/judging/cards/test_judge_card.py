@@ -49,8 +49,8 @@ def test_a_judge_that_nobody_can_be_compared_with_may_be_used_for_nothing_that_i
     card = judge_card(judge)
     assert (card.use, card.probes, card.judge.method) == ("not_shown", None, "")
     assert use_words(card) == (
-        "For what stranger may be used is not shown, because two people have rated nothing that it judged; whether length, "
-        "format or wording moves it has not been probed."
+        "It is not shown what stranger may be used for, because no task has both its verdict and ratings by two people; "
+        "whether length, format or wording moves it has not been probed."
     )
 
 

@@ -299,3 +299,17 @@ class TestFamilies:
         table = client.get(reverse("judging:judges_depth", args=[study]) + "?file=own-family.csv")
         # model0 is response A, which people always prefer and the poet half of the time.
         assert table.content.decode("utf-8-sig").splitlines()[1].startswith("poet,24,0.5,1.0,-0.5,")
+
+
+def test_a_judge_of_items_is_compared_on_the_first_item_that_it_answered():
+    """People's overall score comes first, but no judge of a checklist gives one."""
+    study = make_checklist_study(instructions=6, models=1)
+    people, judge = [make_rater(study) for _ in range(3)], make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.all()):
+        for rater in people:
+            make_answer(task, rater, {"overall": 6, "item0": 0.5, "item1": (place % 2) / 2})
+        make_answer(task, judge, {"item1": 0.5})
+    found = report(study)
+    assert (found.criterion, found.criteria[0]) == ("item1", "overall")
+    assert [row.all.value for row in found.methods] == [0.5]
+    assert "No judge has given a verdict" in page_of(study, "?criterion=overall")
