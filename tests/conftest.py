@@ -30,13 +30,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 ONE_DATABASE = [
+    "tests/annotation/web/test_blinding.py",
+    "tests/calibration/reports/test_degenerate.py",
     "tests/calibration/web/",
     "tests/generation/web/",
+    "tests/judging/documents/",
     "tests/judging/published/",
+    "tests/judging/test_other_answers.py",
     "tests/judging/web/",
     "tests/annotation/uploads/test_every_mistake.py",
 ]
-"""Pages over reports, which other tests compute on both databases, and sentences about files: they run on SQLite alone.
+"""Pages and commands over what other tests compute on both databases, and sentences about files: on SQLite alone.
 
 tests/large looks at every page of a lead on both.
 """

@@ -122,6 +122,7 @@ def test_rows_of_before_are_read_once_and_shown_in_both_languages(filled):
         assert stored_for_reader(Reply.objects.filter(error=OURS).first(), "error") == OURS
 
 
+@pytest.mark.one_database
 def test_the_columns_of_a_record_are_a_record(filled):
     MigrationExecutor(connection).migrate(filled)
     for rows, name in ((Score.objects, "reason_json"), (Reply.objects, "error_json"), (Reply.objects, "error")):

@@ -121,15 +121,18 @@ EVENTS = {
 SEEN_ON_THE_WAY = {"judged before rated", "rated before judged", "only unusable verdicts"}
 """Orders whose pages are read after the first event, too; what the others begin with hardly differs from these."""
 
-ON_BOTH_DATABASES = {"checklist", "pair"}
+ON_BOTH_DATABASES = {("checklist", "judged before rated"), ("pair", "rated before judged")}
 
 
-def kinds_of_studies() -> list:
-    return [pytest.param(kind, marks=() if kind in ON_BOTH_DATABASES else pytest.mark.one_database) for kind in KINDS]
+def cases() -> list:
+    return [
+        pytest.param(kind, events, marks=() if (kind, events) in ON_BOTH_DATABASES else pytest.mark.one_database)
+        for kind in KINDS
+        for events in EVENTS
+    ]
 
 
-@pytest.mark.parametrize("events", EVENTS)
-@pytest.mark.parametrize("kind", kinds_of_studies())
+@pytest.mark.parametrize(("kind", "events"), cases())
 def test_every_result_page_says_something(kind, events):
     study = KINDS[kind]()
     client = reader_of(study)
