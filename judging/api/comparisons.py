@@ -1,4 +1,4 @@
-"""REST API of what judges' scores say beside each other and beside people: bridges, and models that nobody rated."""
+"""REST API of what judges' scores say beside each other and beside people: bridges, unrated models, and causes."""
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,8 +10,10 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
 from annotation.api.studies import study_to_read
 from calibration.reports.codec import stored
+from calibration.reports.registry import stored_report
 from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
+from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.run_bridge import run_bridge
 from judging.comparison.run_pairs import runs_beside
@@ -69,6 +71,27 @@ def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
         return ApiResponse(stored(unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)))
     except UserError as error:
         raise Unusable(str(error)) from error
+
+
+@extend_schema(
+    operation_id="causes",
+    parameters=[
+        OpenApiParameter("judge", str, description="Name of a judge; default: the one with the most verdicts.")
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def causes(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Why a judge and people differ: the output of `manage.py causes --json`."""
+    study = study_to_read(request, workspace, slug)
+    try:
+        name = request.query_params.get("judge", "")
+        judge = judge_in(study, name) if name else None
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    settings = causes_settings(judge.public_id if judge else "")
+    return ApiResponse(stored_report(study, CAUSES_REPORT, settings))
 
 
 def _margin_of(request: Request) -> float | None:

@@ -10,10 +10,12 @@ from calibration.reports.judges import JUDGES, judges_beside, judges_settings
 from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
 from calibration.web.serving import PageKind
+from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.method_table import METHODS, method_settings
 from judging.comparison.methods_against_people import AGAINST_PEOPLE, methods_settings
 from judging.judges.families import judge_families
 from judging.web.comparison.against_people import against_people_page, against_people_title
+from judging.web.comparison.causes import causes_page, causes_title
 from judging.web.comparison.method_table import methods_page, methods_title
 
 
@@ -24,6 +26,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
         ("judging:judges_metrics", gettext("Text metrics and judges against people")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
+        ("judging:causes", gettext("Why a judge and people differ")),
         ("judging:unrated_models", gettext("Models that nobody rated")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
@@ -65,5 +68,14 @@ AGAINST_PEOPLE_PAGE = PageKind(
     title=against_people_title,
     build="judging.build_report",
     links=lambda: judge_links("judging:judges_metrics"),
+    about_judges=True,
+)
+CAUSES_PAGE = PageKind(
+    report=CAUSES_REPORT,
+    settings=lambda study, query: causes_settings(query.get("judge", "")),
+    page=causes_page,
+    title=causes_title,
+    build="judging.build_report",
+    links=lambda: judge_links("judging:causes"),
     about_judges=True,
 )

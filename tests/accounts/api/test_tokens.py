@@ -86,6 +86,7 @@ SCOPES = {
     "board": "read",
     "rankings": "read",
     "bridge": "read",
+    "causes": "read",
     "transport": "read",
     "judge_card": "read",
     "probe_judge": "run",
@@ -172,7 +173,7 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
-    of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions", "transport"), study.slug)
+    of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions", "causes", "transport"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex
