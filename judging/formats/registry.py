@@ -4,6 +4,7 @@ from core.errors import UserError
 from core.messages.message import Wording
 from judging.formats.alpaca_eval import ALPACA_EVAL
 from judging.formats.arena import ARENA
+from judging.formats.argilla import ARGILLA
 from judging.formats.dataset_card import HUGGING_FACE
 from judging.formats.inspect_scores import INSPECT_SCORES
 from judging.formats.label_studio import LABEL_STUDIO
@@ -28,6 +29,7 @@ WRITERS = {
         LABEL_STUDIO,
         ALPACA_EVAL,
         ARENA,
+        ARGILLA,
         PREFERENCE_PAIRS,
         LANGFUSE,
         MLFLOW,

@@ -39,7 +39,7 @@ def values(study):
     return found
 
 
-@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena"])
+@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena", "argilla"])
 def test_a_study_of_pairs_comes_back_equal(key, tmp_path, capsys):
     study = pair_study(models=3, instructions=4)
     Instruction.objects.update(messages=[{"role": "user", "content": "Which one?"}])
@@ -58,11 +58,12 @@ def test_a_study_of_pairs_comes_back_equal(key, tmp_path, capsys):
     assert "Nothing has changed." in again
 
 
-def test_ratings_come_back_equal_through_label_studio(tmp_path, capsys):
+@pytest.mark.parametrize("key", ["label-studio", "argilla"])
+def test_ratings_come_back_equal(key, tmp_path, capsys):
     study = answered_study(instructions=4)
-    target = tmp_path / "out.json"
-    run("export", study.slug, "--format", "label-studio", "--out", str(target), capsys=capsys)
-    run("import", "label-studio", str(target), "--study", "again", "--scale", "*=0:10:0.25", capsys=capsys)
+    target = tmp_path / f"out.{WRITERS[key].ending}"
+    run("export", study.slug, "--format", key, "--out", str(target), capsys=capsys)
+    run("import", key, str(target), "--study", "again", "--scale", "*=0:10:0.25", capsys=capsys)
     assert values(Study.objects.get(slug="again")) == values(study)
 
 

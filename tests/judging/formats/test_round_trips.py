@@ -10,6 +10,7 @@ from generation.importers.formats.source import Source
 from generation.importers.records import PreferenceRecord, RatingRecord, ResponseRecord
 from judging.formats.answers import WriteOptions
 from judging.formats.registry import WRITERS
+from tests.generation.importers.formats import inspect_package
 from tests.judging.formats.files import Texts, compared, rated
 
 TEXT = st.text(min_size=1, max_size=40).filter(lambda text: text.strip() and "\0" not in text)
@@ -23,6 +24,11 @@ HOSTILE = [
     "[" * 500,
     "a\r\n\u2028",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _inspect_package(monkeypatch):
+    inspect_package.provide(monkeypatch)
 
 
 def read(path, key, problems=None):
@@ -87,13 +93,13 @@ def test_label_studio_keeps_ratings_labels_reasons_and_judges(tmp_path):
     assert source.unread == {} and recognised(path).format.key == "label-studio"
 
 
-@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena"])
+@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena", "argilla"])
 def test_comparisons_come_back_as_they_were(key, tmp_path):
     path = path_for(tmp_path, key)
     answered = [compared(1, choices=("a", "b", "tie")), compared(2, choices=("both_bad",), kind="judge")]
     written(answered, key, path)
     records, source = read(path, key)
-    last = "both_bad" if key == "arena" else "tie"
+    last = "both_bad" if key in ("arena", "argilla") else "tie"
     expected = [
         ("i1", "m1", "m2", "r0", False, "A"),
         ("i1", "m1", "m2", "r1", False, "B"),
@@ -103,6 +109,46 @@ def test_comparisons_come_back_as_they_were(key, tmp_path):
     assert choices(records) == expected
     assert texts(records) == {("m1", "A text"), ("m2", "B text")} and prompts(records) == {"Why?"}
     assert source.unread == {} and recognised(path).format.key == key
+
+
+def test_argilla_keeps_ratings_labels_reasons_and_one_judge(tmp_path):
+    """A question has one suggestion: that of the first judge of the file, or of the judge that was asked for."""
+    path = path_for(tmp_path, "argilla")
+    task, people = rated(1, value=4.0, reason="Clear.")
+    people += rated(1, value=2.5, rater="r2")[1] + rated(1, value=None, rater="r3")[1]
+    judges = [
+        *rated(1, value=3.0, rater="gpt", kind="judge", reason="Fine.")[1],
+        *rated(1, rater="qwen", kind="judge")[1],
+    ]
+    second = rated(2, value=1.0, level="yes", rater="qwen", kind="judge")
+    third = rated(3, value=1.0, rater="truth", kind="key")
+    answered = [(task, [*people, *judges]), second, third]
+    assert written(answered, "argilla", path) == 3
+    records, source = read(path, "argilla")
+    assert ratings(records) == [
+        ("i1", "r1", False, "quality", "4"),
+        ("i1", "r2", False, "quality", "2.5"),
+        ("i1", "gpt", True, "quality", "3"),
+    ]
+    assert [one.reason for one in records if isinstance(one, RatingRecord)] == ["Clear.", "", "Fine."]
+    assert texts(records) == {("m", "So.")} and source.unread == {} and recognised(path).format.key == "argilla"
+    files = Texts()
+    assert WRITERS["argilla"].write(iter([second]), files, WriteOptions(judge="qwen")) == 1
+    row = json.loads(files.texts[""])
+    assert (row["quality.suggestion"], row["quality.suggestion.agent"]) == ("yes", "qwen")
+
+
+def test_argilla_lists_the_users_and_states_of_each_response(tmp_path):
+    """Rows have the columns that Argilla's own records have as rows."""
+    path = path_for(tmp_path, "argilla")
+    task, first = rated(1, value=4.0)
+    written([(task, first + rated(1, value=None, rater="r2")[1] + rated(1, value=5.0, rater="r3")[1])], "argilla", path)
+    row = json.loads(path.read_text())
+    assert row == {
+        "instruction_id": "i1", "prompt": "Why?", "id": "i1", "model": "m", "response": "So.",
+        "quality.responses": [4, 5], "quality.responses.users": ["r1", "r3"],
+        "quality.responses.status": ["submitted", "submitted"],
+    }  # fmt: skip
 
 
 def test_preference_pairs_have_the_majority_of_people_and_no_even_pair(tmp_path):
@@ -137,7 +183,7 @@ def test_inspect_scores_have_one_record_for_each_sample_in_a_file_for_each_model
     assert [one["values"] for one in record["metadata"]["answers"]] == [{"quality": 4}, {"quality": 2}]
 
 
-@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena", "preference-pairs"])
+@pytest.mark.parametrize("key", ["label-studio", "alpaca-eval", "arena", "preference-pairs", "argilla"])
 @settings(max_examples=40, deadline=None)
 @given(prompt=TEXT | st.sampled_from(HOSTILE), first=TEXT | st.sampled_from(HOSTILE), second=TEXT)
 def test_any_text_survives(key, tmp_path_factory, prompt, first, second):
@@ -167,7 +213,10 @@ def test_a_row_of_any_values_is_read_or_is_a_bad_row(key, tmp_path_factory, data
     more = ("id", "conversation_a", "output", "annotator", "completed_by", "score", "response", "vars", "custom_id")
     row = {name: data.draw(JSON) for name in dict.fromkeys([*sign, *more])}
     path = tmp_path_factory.mktemp("any") / "rows.jsonl"
-    path.write_text(json.dumps(row, allow_nan=True) + "\n", encoding="utf-8")
+    text = json.dumps(row, allow_nan=True) + "\n"
+    if key == "inspect-log":  # whose samples stand in one object beside what the log says of all of them
+        text = f'{{"eval": {json.dumps(data.draw(JSON))}, "samples": [{text}]}}'
+    path.write_text(text, encoding="utf-8")
     problems = []
     source = Source(path, problems.append)
     records = list(FORMATS[key].read(source))
