@@ -7,6 +7,7 @@ ARGS ?=
 VLLM := 0.32.0
 # Where pip's settings name no index with PyTorch for the CPU (versions that end in +cpu), say which with VLLM_INDEX=URL.
 VLLM_INDEX ?=
+INSPECT := 0.3.285
 
 # The installer does not read pip's settings: hand over the index and the certificates pip is configured with.
 export UV_DEFAULT_INDEX ?= $(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null)
@@ -18,7 +19,7 @@ ifneq ($(PIP_CERTIFICATE),)
 export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
-.PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-wheel lint format types \
+.PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-inspect test-wheel lint format types \
 	imports migrations translations security audit check bench pictures wheel lock clean
 
 help:
@@ -72,6 +73,17 @@ test-browser: install-test  ## the browser tests (needs Debian's chromium, and n
 
 test-vllm: install-test .cache/vllm/.installed-$(VLLM)  ## the tests against a real vLLM server on the CPU (installs 3.5 GB)
 	$(RUN) -m pytest -m realserver tests/real_server $(ARGS)
+
+# An environment of its own for inspect_ai, whose packages come before the locked ones; both are on its path.
+.cache/inspect/.installed-$(INSPECT): $(VENV)/.test
+	$(PYTHON) -m venv --clear .cache/inspect
+	.cache/inspect/bin/pip install --quiet --disable-pip-version-check inspect-ai==$(INSPECT)
+	$(RUN) -c 'import site; print(site.getsitepackages()[0])' > .cache/inspect/locked.pth
+	mv .cache/inspect/locked.pth "$$(.cache/inspect/bin/python -c 'import site; print(site.getsitepackages()[0])')/zz-locked.pth"
+	@touch $@
+
+test-inspect: install-test .cache/inspect/.installed-$(INSPECT)  ## logs of inspect_ai, read by its own package (installs 320 MB)
+	.cache/inspect/bin/python -m pytest tests/generation/importers/formats/test_inspect_logs.py $(ARGS)
 
 test-wheel: install-test  ## the wheel: built, installed in an empty environment outside the checkout, and run
 	$(RUN) -m pytest -m wheel tests/installed $(ARGS)

@@ -18,7 +18,7 @@ from generation.library.imports import sha256_of
 NEW, CHECKING, CHECKED = "new", "checking", "checked"
 MOST_WAITING = 20
 """Files that a workspace may have uploaded and not yet loaded or discarded."""
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".gz")
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".eval", ".gz")
 
 
 @dataclass(frozen=True, kw_only=True)

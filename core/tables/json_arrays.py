@@ -93,6 +93,18 @@ def elements_at(pieces: Iterable[str], path: Sequence[str], longest: int) -> Ite
     yield from _elements(text, longest)
 
 
+def member_at(pieces: Iterable[str], path: Sequence[str], longest: int) -> object:
+    """Return the value at `path` of the object whose text comes in `pieces`. Raises BrokenArray, also where there is none.
+
+    What follows the value is not read.
+    """
+    text = _Text(pieces)
+    for key in path:
+        _enter(text, key, longest)
+    text.next_mark()
+    return _value(text, 0, longest)[0]
+
+
 def _enter(text: _Text, key: str, longest: int) -> None:
     """Go to the value of this key of the object that begins here."""
     if text.next_mark() != "{":

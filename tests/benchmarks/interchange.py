@@ -1,15 +1,18 @@
 """Formats of other tools: how many there are, whether round trips are equal, and the time and memory of 100,000 rows.
 
-Each format is read, and each written, in a process of its own, of which the slowest and the largest are printed.
+Each format is read, and each written, in a process of its own, of which the slowest and the largest are printed. Logs of
+inspect_ai are read where its package is installed, and are otherwise named as not measured.
 """
 
 import argparse
+import importlib.util
 import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +26,7 @@ from judging.formats.registry import WRITERS
 from judging.formats.writer import PAIR
 
 WORDS = "The harbour lies still before the boats leave, and somebody counts the nets again. " * 4
+INSPECT = importlib.util.find_spec("inspect_ai") is not None
 BOTH = [key for key in FORMATS if key in WRITERS and key != "openai-batch"]
 """Formats that are read and written; of a batch, the input is written and the output read."""
 
@@ -63,9 +67,6 @@ def own_row(key, number):
     text = f"{number} {WORDS}"
     if key == "alpaca-eval-outputs":
         return {"instruction": f"Tell {text}", "output": text, "generator": "m", "dataset": "d"}
-    if key == "argilla":
-        users = {"quality.responses.users": ["u1", "u2"], "quality.responses.status": ["submitted", "submitted"]}
-        return {"id": f"r{number}", "prompt": text, "response": text, "quality.responses": [4, 5], **users}
     if key == "lm-eval":
         arguments = {"gen_args_0": {"arg_0": text, "arg_1": {}}}
         tail = {"filter": "none", "metrics": ["exact_match"], "exact_match": number % 2}
@@ -74,6 +75,11 @@ def own_row(key, number):
         grading = {"pass": True, "score": 1, "reason": "ok", "componentResults": []}
         known = {"promptIdx": 0, "testIdx": number, "provider": {"id": "m"}, "vars": {}, "success": True}
         return {**known, "prompt": {"raw": text}, "response": {"output": text}, "gradingResult": grading}
+    if key == "inspect-log":
+        output = {"model": "m", "choices": [{"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}]}
+        scores = {"match": {"value": "CI"[number % 2], "explanation": "ok"}}
+        tail = {"output": output, "scores": scores, "metadata": {}, "store": {}, "events": [], "attachments": {}}
+        return {"id": f"i{number}", "epoch": 1, "input": f"Tell {text}", "target": "x", "messages": [], **tail}
     body = {"model": "m", "choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
     return {"custom_id": f"i{number}", "response": {"status_code": 200, "body": body}, "error": None}
 
@@ -85,6 +91,14 @@ def made(key, rows, folder):
         write(key, rows, folder)
         path = folder / f"rows.{WRITERS[key].ending}"
         (folder / "only").rename(path)
+        return path
+    if key == "inspect-log":
+        path = folder / "rows.eval"
+        spec = {"created": "2026-01-01T00:00:00+00:00", "task": "t", "dataset": {}, "model": "m", "config": {}}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number in range(rows):
+                archive.writestr(f"samples/i{number}_epoch_1.json", json.dumps(own_row(key, number)))
+            archive.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": spec}))
         return path
     with path.open("w", encoding="utf-8") as file:
         if key == "promptfoo":
@@ -163,11 +177,11 @@ def one(what, key, rows):
             ]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             path = Path(json.loads(done.stdout)["path"])
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.process_time()
         read(key, path) if path else write(key, rows, folder)
-        seconds = time.perf_counter() - begun
+        seconds, worked = time.perf_counter() - begun, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": round(seconds, 2), "mb": round(peak)}))
+    print(json.dumps({"seconds": round(seconds, 2), "worked": round(worked, 2), "mb": round(peak)}))
 
 
 def main():
@@ -183,10 +197,15 @@ def main():
     if given.one:
         one(given.one, given.format, given.rows)
         return
-    found = {f"read {key}": measured("read", key, given.rows) for key in FORMATS}
+    readable = [key for key in FORMATS if INSPECT or key != "inspect-log"]
+    for key in FORMATS.keys() - readable:
+        print(f"read {key}: not measured, because inspect_ai is not installed", file=sys.stderr)
+    found = {f"read {key}": measured("read", key, given.rows) for key in readable}
     found |= {f"write {key}": measured("write", key, given.rows) for key in WRITERS if not WRITERS[key].table}
     for name, values in found.items():
-        print(f"{name}: {values['seconds']} s, {values['mb']} MB", file=sys.stderr)
+        print(
+            f"{name}: {values['seconds']} s, of which {values['worked']} s at work, {values['mb']} MB", file=sys.stderr
+        )
     with tempfile.TemporaryDirectory() as place:
         equal = 0
         for key in BOTH:

@@ -84,13 +84,13 @@ class TableForm(UploadForm):
     """A table, and the workspace into which it goes."""
 
     FILE, ENDINGS = "table", ENDINGS
-    WRONG = gettext_lazy("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .gz.")
+    WRONG = gettext_lazy("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx, .eval or .gz.")
 
     table = forms.FileField(
         allow_empty_file=True,  # which its reader says, as it says all else of a file
         label=gettext_lazy("File"),
         help_text=gettext_lazy(
-            "Choose a file or drop it here: CSV, TSV, JSON, JSON Lines (also .gz), Parquet or .xlsx."
+            "Choose a file or drop it here: CSV, TSV, JSON, JSON Lines (also .gz), Parquet, .xlsx or .eval."
         ),
         widget=forms.ClearableFileInput(attrs={"accept": ",".join(ENDINGS)}),
     )

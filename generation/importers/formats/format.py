@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from generation.importers.formats.source import Source
@@ -34,6 +35,8 @@ class Format:
     lacking: str = ""
     endings: tuple[str, ...] = ()
     """How the name of a field ends by which a row is recognised, where the names themselves are the users'."""
+    is_archive: Callable[[Path], bool] | None = None
+    """Whether a file that is no text is one of the format."""
 
     def sign_in(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Return the fields by which the row is recognised as one of the format; empty where it is not."""

@@ -15,6 +15,7 @@ from generation.importers.formats.alpaca_eval import ALPACA_ANNOTATIONS, ALPACA_
 from generation.importers.formats.arena import ARENA
 from generation.importers.formats.argilla import ARGILLA
 from generation.importers.formats.format import Format, Record
+from generation.importers.formats.inspect_log import INSPECT_LOG
 from generation.importers.formats.label_studio import LABEL_STUDIO
 from generation.importers.formats.langfuse import LANGFUSE
 from generation.importers.formats.lm_eval import LM_EVAL
@@ -36,6 +37,7 @@ FORMATS = {
         LANGFUSE,
         PREFERENCE_PAIRS,
         ARGILLA,
+        INSPECT_LOG,
     )
 }
 """By the name that commands, pages and the API give them; a file is of the first that recognises it."""
@@ -67,10 +69,20 @@ def recognised(path: Path) -> Recognised | None:
 
 
 def _by_rows(path: Path) -> Iterator[Recognised]:
+    archived = list(_archives(path))
+    yield from archived
+    if archived:
+        return
     for row, within in _first_rows(path):
         for each in FORMATS.values():
             if (not within or tuple(each.within) == within) and (sign := each.sign_in(row)):
                 yield Recognised(each, messages.HAS_FIELDS(fields=sorted(sign)))
+
+
+def _archives(path: Path) -> Iterator[Recognised]:
+    for each in FORMATS.values():
+        if each.is_archive is not None and each.is_archive(path):
+            yield Recognised(each, messages.IS_ARCHIVE(format=each.name))
 
 
 def _first_rows(path: Path) -> Iterator[tuple[Mapping[str, Any], tuple[str, ...]]]:
@@ -95,6 +107,11 @@ def read_format(found: Format, source: Source) -> Iterator[Record]:
 
 
 def _check(found: Format, source: Source) -> None:
+    archived = next(_archives(source.path), None)
+    if archived is not None and archived.format is found:
+        return
+    if archived is not None:
+        raise _other_format(found, source, {}, archived)
     problems: list[BadRow] = []
     first = next(Source(source.path, problems.append).objects(found.within), None)
     if first is None:
@@ -104,10 +121,13 @@ def _check(found: Format, source: Source) -> None:
     row = first[1]
     if found.sign_in(row):
         return
+    raise _other_format(found, source, row, recognised(source.path))
+
+
+def _other_format(found: Format, source: Source, row: Mapping[str, Any], other: Recognised | None) -> BadRow:
     missing = min((sign - row.keys() for sign in found.signs), key=len, default=frozenset())
-    other = recognised(source.path)
     remedy = messages.LOOKS_LIKE(format=other.format.name) if other else messages.FIELDS_ARE(fields=_some(row))
-    raise Place(source.name, 0).bad(
+    return Place(source.name, 0).bad(
         messages.OTHER_FORMAT(format=found.name, field=", ".join(sorted(missing)) or found.lacking), remedy
     )
 

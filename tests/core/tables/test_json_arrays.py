@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 
 from core.tables import reading as table
 from core.tables.bad_rows import BadRow
-from core.tables.json_arrays import array_elements
+from core.tables.json_arrays import BrokenArray, array_elements, member_at
 from core.tables.reading import read_rows
 
 ROWS = [{"item": "x", "value": 3}, {"item": "y", "value": 4}]
@@ -96,3 +96,13 @@ def test_lists_keep_their_parts_and_one_value_in_a_list_is_that_value(tmp_path):
         row.one("b")
     with pytest.raises(BadRow, match="c holds an object"):
         row.one("c")
+
+
+@given(size=st.integers(1, 40))
+def test_a_member_is_found_however_the_text_is_cut_and_nothing_after_it_is_read(size):
+    text = '{"a": [1, {"eval": 0}], "eval": {"model": "m", "n": 1.5}, "samples": [broken'
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert member_at(pieces, ["eval"], 1000) == {"model": "m", "n": 1.5}
+    assert member_at(pieces, ["eval", "n"], 1000) == 1.5
+    with pytest.raises(BrokenArray):
+        member_at(pieces, ["results"], 1000)
