@@ -52,21 +52,26 @@ def _record(source: Source, place: Place, row: Mapping[str, Any]) -> list[Record
     source.note_unknown(row, KEEPING | source.used | of_questions)
     records: list[Record] = list(responses_of(place, about))
     reasons = _reasons(place, row) if len({*questions} - {REASON}) else {}
+    unused = set(reasons)
     for name in asked:
         if name == REASON and reasons:
             continue
         for rater, text in _responses(source, place, row, name):
             judge = source.is_judge(rater, False)
             reason = reasons.get(rater, "") if text else ""
+            unused -= {rater} if text else set()
             records.append(_answer(place, about, rater, name if text else "", text, is_judge=judge, reason=reason))
+    if unused:  # of raters who gave no other answer to this record
+        source.note(f"{REASON}{RESPONSES}")
     for name in suggested:
         if name == REASON and len(suggested) > 1:
             continue
         value = row.get(f"{name}{SUGGESTION}")
-        if value is not None and (text := _value(source, place, name, value)) is not None:
-            judge_name = rater_name(row.get(f"{name}{SUGGESTION}.agent"), "suggestion")
+        given = None if value is None else _value(source, place, name, value)
+        if given is not None:
+            agent = rater_name(row.get(f"{name}{SUGGESTION}.agent"), "suggestion")
             reason = text_of(row.get(f"{REASON}{SUGGESTION}")) if name != REASON else ""
-            records.append(_answer(place, about, judge_name, name, text, is_judge=True, reason=reason))
+            records.append(_answer(place, about, agent, name, given, is_judge=True, reason=reason))
             if row.get(f"{name}{SUGGESTION}.score") is not None:
                 source.note(f"{name}{SUGGESTION}.score")
     return records

@@ -11,7 +11,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from core.tables import messages as of_tables
 from core.tables.bad_rows import BadRow, Place
@@ -129,7 +129,7 @@ def _object(archive: zipfile.ZipFile, name: str, place: Place, unpacked: Unpacke
     """Return the JSON object of a member. Raises BadRow, also for one that unpacks to more than LONGEST_LINE bytes."""
     pieces, size = [], 0
     try:
-        with archive.open(name) as member:
+        with cast(zipfile.ZipExtFile, archive.open(name)) as member:
             while piece := member.read1(PIECE):
                 size += len(piece)
                 unpacked.take(len(piece))
@@ -258,8 +258,8 @@ def _is_answer(value: object) -> bool:
 
 
 def _value(value: object) -> str:
-    """Return a score as a number where inspect_ai reads it as one, else as a label; '' for NaN, which is no score."""
-    if value is None or value != value:
+    """Return a score as a number where inspect_ai reads it as one, else as a label; '' for NaN, which stands for no score."""
+    if value is None:
         return ""
     text = text_of(value)
     return LETTER_VALUES.get(text) or WORD_VALUES.get(text.lower()) or text

@@ -176,7 +176,7 @@ def test_an_archive_without_samples_says_how_to_convert_it(tmp_path):
         list(read_format(FORMATS["arena"], Source(path)))
 
 
-def test_what_an_archive_unpacks_to_is_bounded_whatever_it_says_of_its_size(tmp_path, monkeypatch):
+def test_what_an_archive_unpacks_to_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "LEAST_EXPANDED", 1_000_000)
     path = tmp_path / "log.eval"
     package.write_archive(path, [package.sample("a", "x" * 3_000_000, SCORED), package.sample("b", "x", SCORED)])

@@ -7,7 +7,7 @@ import pytest
 
 from generation.importers.formats.registry import FORMATS, read_format, recognised
 from generation.importers.formats.source import Options, Source
-from generation.importers.records import RatingRecord, ResponseRecord
+from generation.importers.records import PreferenceRecord, RatingRecord, ResponseRecord
 
 
 def read(tmp_path, key, content, name="file.json", **options):
@@ -64,6 +64,37 @@ def test_argilla_refuses_answers_that_belong_to_nobody_and_its_first_version(tmp
     assert "the number of users of quality is 1 and that of its answers 3" in problems[1]
     *_rest, problems = read(tmp_path, "argilla", [{"text": "x", "q": [], "q-suggestion": "y"}])
     assert "this is the layout of Argilla 1, which is not read; export it again with Argilla 2" in problems[0]
+
+
+def test_argilla_reasons_belong_to_the_other_answers_of_their_rater(tmp_path):
+    row = {
+        "id": "r1", "prompt": "Ask.", "response": "Reply.",
+        "quality.responses": [4, 2], "quality.responses.users": ["u1", "u2"],
+        "quality.responses.status": ["submitted", "submitted"],
+        "reason.responses": ["Clear.", "No answer."], "reason.responses.users": ["u1", "u3"],
+        "reason.responses.status": ["submitted", "submitted"],
+    }  # fmt: skip
+    ratings, _texts, unread, problems = read(tmp_path, "argilla", [row])
+    assert ratings == [("r1", "u1", False, "quality", "4", "Clear."), ("r1", "u2", False, "quality", "2", "")]
+    assert unread == ["reason.responses"] and problems == []
+    only = {name: value for name, value in row.items() if not name.startswith("quality")}
+    ratings, *_rest = read(tmp_path, "argilla", [only])
+    assert [one[3:5] for one in ratings] == [("reason", "Clear."), ("reason", "No answer.")]
+
+
+def test_argilla_chooses_between_two_responses_by_the_question_preference(tmp_path):
+    row = {
+        "id": "r1", "prompt": "Ask.", "response_a": "One.", "response_b": "Two.",
+        "preference.responses": ["response_b", "tie", "neither of them"],
+        "preference.responses.users": ["u1", "u2", "u3"], "preference.suggestion": "a",
+        "preference.suggestion.agent": "gpt",
+    }  # fmt: skip
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps([row]))
+    records = list(read_format(FORMATS["argilla"], Source(path)))
+    found = [(one.rater, one.is_judge, one.choice) for one in records if isinstance(one, PreferenceRecord)]
+    assert found == [("u1", False, "B"), ("u2", False, "tie"), ("gpt", True, "A")]
+    assert [(one.rater, one.value) for one in records if isinstance(one, RatingRecord)] == [("u3", "neither of them")]
 
 
 @pytest.mark.parametrize("arguments", [{"gen_args_0": {"arg_0": "2+2=", "arg_1": {}}}, [["2+2=", {}]]])
