@@ -258,7 +258,7 @@ def _is_answer(value: object) -> bool:
 
 
 def _value(value: object) -> str:
-    """Return a score as a number where inspect_ai reads it as one, else as a label; '' for NaN, which stands for no score."""
+    """Return a score as a number where inspect_ai reads it as one, else as a label; '' for NaN, its sign of no score."""
     if value is None:
         return ""
     text = text_of(value)

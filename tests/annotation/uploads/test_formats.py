@@ -119,6 +119,14 @@ def test_a_file_can_be_read_as_a_table_instead_and_as_its_format_again(browser):
     assert sorted(Score.objects.values_list("value", flat=True)) == [2.0, 3.0, 4.0]
 
 
+def test_what_the_columns_hold_is_recognised_once_the_file_is_read_as_a_table(browser):
+    rows = [{"instruction": f"i{number}", "output": "Text.", "generator": "m"} for number in range(2)]
+    address = uploaded(browser, rows, "outputs.json")
+    assert (the_upload().format, the_upload().columns) == ("alpaca-eval-outputs", {})
+    do(browser, address, "", format="")
+    assert the_upload().kind == "responses" and the_upload().columns["instruction"] == "instruction"
+
+
 def test_a_format_that_does_not_exist_changes_nothing(browser):
     address = uploaded(browser, BATTLES, "battles.json")
     page = do(browser, address, "check", 422, format="csv-of-the-moon")
