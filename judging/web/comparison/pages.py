@@ -41,7 +41,7 @@ from judging.web.comparison.blocks import (
     panel_without_report,
 )
 from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
-from judging.web.comparison.judge_table import judge_rows
+from judging.web.comparison.judge_table import headings, judge_block, judge_rows, ordered
 
 
 @require_safe
@@ -70,8 +70,14 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
             panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", ())]
     if (nothing_new := unchanged(request, freshness)) is not None:
         return nothing_new
+    order = request.GET.get("order", "")
+    currency = currency_of(study.workspace_id) if panels else ""
+    ranked = judge_rows(study, panels, [row.judge.pk for row in failed])
+    rows = ordered(ranked, order)
     if "file" in request.GET and kind_asked(study) == "scores":
         found = [*comparison_blocks(panels), *shown.get("blocks", [])]
+        if panels:
+            found.append(judge_block(rows, currency))
         if not found and freshness.missing:
             return not_yet()
         page = ResultPage("", "", found, [], failed=[row.judge.name for row in failed])
@@ -81,8 +87,10 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
         "study": study,
         "provenance": provenance_of(study),
         "panels": panels,
-        "rows": judge_rows(study, panels, [row.judge.pk for row in failed]),
-        "currency": currency_of(study.workspace_id) if panels else "",
+        "rows": rows,
+        "first": ranked[0].panel if ranked else None,
+        "headings": headings(rows, order),
+        "currency": currency,
         "freshness": freshness,
         "leads": leads_workspace_of(user, study),
         "has_tasks": study.tasks.exists,  # asked only by the page of a study without judges

@@ -15,7 +15,7 @@ from judging.judges.making import create_judge, stock_prompt
 from judging.models import JudgeRun, Reply, Watch
 from judging.runs.life_cycle import start_run
 from judging.runs.worker import work_on
-from tests.factories import make_answer, make_checklist_study, make_rater, make_user, plan_run
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_the_table_has_a_row_a_judge_that_opens_its_report(client, study, model)
     spent = sum(Reply.objects.filter(item__run=run).values_list("cost", flat=True))
     assert rows[0].price == pytest.approx(100 * spent / 24) and rows[0].price > 0 and not rows[0].unpriced
     assert (rows[0].drifted, rows[1].drifted, rows[0].watch) == (False, True, "")
-    assert rows[0].agreement and rows[0].ceiling and rows[0].bias and " to " in rows[0].bias
+    assert rows[0].agreement and rows[0].ceiling and rows[0].bias and " to " in rows[0].words["bias"]
     assert reverse("judging:compare_runs", args=[run.public_id]) in page
 
 
@@ -104,3 +104,36 @@ def test_a_judges_page_leads_to_the_form_with_the_judge_chosen(client, study, mo
     assert client.get(reverse("judging:start_run", args=[study]) + "?judge=nobody").status_code == 200
     client.force_login(make_user("analyst"))
     assert address not in markup(client.get(reverse("judging:judge", args=[judge.rater.public_id])))
+
+
+def test_the_table_is_ordered_as_asked_and_taken_away_as_a_file(client, study, model):
+    judged(study, model, "one", lambda n: [0, 0.25, 0.5, 0.75, 1][(n * 7 % 10) // 2])
+    judged(study, model, "two", lambda n: 0.25 * (n % 5))
+    client.force_login(make_user("analyst"))
+    address = reverse("judging:judges", args=[study])
+
+    def asked(order):
+        answer = client.get(address, {"order": order})
+        return [row.panel.judge.name for row in answer.context["rows"]], " ".join(markup(answer).split())
+
+    by_agreement, page = asked("-agreement")
+    assert by_agreement == ["one", "two"] and 'aria-sort="descending"' in page
+    assert asked("agreement")[0] == ["two", "one"]
+    assert asked("-judge")[0] == ["two", "one"] and asked("; drop")[0] == ["one", "two"]
+    # The sentence at the top is about the first judge by agreement, however the table is ordered.
+    assert asked("-judge")[1].split('class="answer"')[1][:60] == page.split('class="answer"')[1][:60]
+    table = client.get(address, {"file": "judges.csv", "order": "-judge"}).content.decode()
+    assert [line.split(",")[0] for line in table.splitlines()[1:]] == ["two", "one"]
+    assert r"\toprule" in client.get(address, {"file": "judges.tex"}).content.decode()
+
+
+def test_judges_of_different_responses_are_not_ordered_by_agreement(client, study, model):
+    judged(study, model, "one", lambda n: [0, 0.25, 0.5, 0.75, 1][(n * 7 % 10) // 2])
+    other = make_judge_rater(study.workspace, "half")
+    for place, task in enumerate(study.tasks.order_by("pk")[:21]):
+        make_answer(task, other, {"item0": 0.25 * (place % 5), "item1": 0.5, "item2": 0.5})
+    client.force_login(make_user("analyst"))
+    answer = client.get(reverse("judging:judges", args=[study]), {"order": "agreement"})
+    assert [row.panel.judge.name for row in answer.context["rows"]] == ["half", "one"]
+    assert answer.context["headings"]["agreement"].order == ""
+    assert answer.context["headings"]["judge"].order
