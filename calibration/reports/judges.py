@@ -31,10 +31,10 @@ from calibration.reports.judge_matches import (
 )
 from calibration.reports.people.judged_truth import JudgedTruth, judged_truth
 from calibration.reports.people.powered import PoweredWins, powered_preferences, powered_scores
+from calibration.reports.people.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
 from calibration.reports.people.sways import Sways, preferences, sways_of
 from calibration.reports.raters import correct_answers
 from calibration.reports.registry import ReportKind, Settings, register
-from calibration.reports.reviewed_verdicts import ReasonableRate, reasonable_rates, review_state
 from calibration.statistics.judges.bias import ScoreGaps, SelfPreference, score_gaps, self_preference
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.correlations import ScoredResponses, Slopes, judge_minus_people

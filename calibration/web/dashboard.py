@@ -30,6 +30,7 @@ from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
+from calibration.reports.freshness import BUILD
 from calibration.reports.progress.pace import PACE, PaceReport
 from calibration.reports.progress.stopping import (
     STOPPING,
@@ -47,7 +48,6 @@ from calibration.web.desk.behaviour import Named, behaviours, named_raters
 from calibration.web.desk.dots import agreement_block, dots_block
 from calibration.web.desk.pace import pace_block
 from calibration.web.desk.stopping import stopping_block
-from calibration.web.freshness import BUILD
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.statistics import by_items
 from calibration.web.serving import file_of

@@ -18,11 +18,12 @@ from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts, failed_among, judges_by_verdicts, judges_without_verdict
 from calibration.figures.export import png, standalone_svg
+from calibration.reports.freshness import BUILD, Freshness, shown_report
 from calibration.reports.registry import ReportKind, Settings
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import Block, ResultPage
 from calibration.web.failed_judges import marking
-from calibration.web.freshness import BUILD, Freshness, not_yet, shown_report, unchanged
+from calibration.web.freshness import not_yet, unchanged
 from calibration.web.table_files import TABLE_FORMATS, page_as_json
 
 R = TypeVar("R")

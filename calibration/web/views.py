@@ -24,9 +24,9 @@ from calibration.models import Fit
 from calibration.report_store.refreshes import FITTING, fit_settings, is_under_way, refresh
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_settings
 from calibration.reports.cache import EXCLUDED, SHOWN, is_slow, shown_setting
+from calibration.reports.freshness import shown_report
 from calibration.web.agreement.page import opening
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
-from calibration.web.freshness import shown_report
 from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening, fit_page

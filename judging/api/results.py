@@ -42,7 +42,6 @@ from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.published.computed_tables import shown_tables
-from judging.published.layout import failed_on, list_json, scripted_on
 from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
 from judging.published.registry import table_numbered, tables_of
 from judging.runs.access import run_read_by, runs_read_by
@@ -58,6 +57,7 @@ from judging.runs.life_cycle import (
 )
 from judging.runs.verdict_lists import ALL, FILTERS, verdict_list
 from judging.runs.verdict_records import VerdictRecord, verdict_records
+from judging.web.leaderboards.paper_layout import failed_on, list_json, scripted_on
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):

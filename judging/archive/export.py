@@ -48,7 +48,7 @@ from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.reports.cache import CHOICES, current_reports
 from calibration.reports.codec import stored
 from calibration.reports.judges import judges_beside
-from calibration.reports.reviewed_verdicts import review_scores
+from calibration.reports.people.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
 from core.tables.formula_cells import CsvWriter
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response

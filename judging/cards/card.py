@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef
 from annotation.models import Assignment, Rater, Study
 from calibration.data.verdicts import failed_judges, judges_of_answers
 from calibration.reports.codec import Missing
+from calibration.reports.freshness import shown_report
 from calibration.reports.judges import (
     JUDGES,
     PairJudge,
@@ -23,7 +24,6 @@ from calibration.statistics.judges.agreement import Beside
 from calibration.statistics.judges.bias import LengthBias
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.shares import Share
-from calibration.web.freshness import shown_report
 from core.errors import UserError
 from generation.endpoints.served_names import SERVED
 from judging.comparison.judge_costs import costs_in

@@ -13,7 +13,7 @@ from annotation.models import Assignment
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judges_by_verdicts
-from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
+from calibration.reports.people.reviewed_verdicts import reasonable_rates, review_state
 from calibration.statistics.report_reasons import NeverReviewed
 from generation.models import Endpoint
 from judging.judges.making import create_judge

@@ -24,7 +24,7 @@ from calibration.fits.store import publish_fit, run_fit
 from calibration.models import Fit
 from calibration.reports.agreement import agreement_report
 from calibration.reports.codec import stored
-from calibration.reports.reviewed_verdicts import reasonable_rates, review_state
+from calibration.reports.people.reviewed_verdicts import reasonable_rates, review_state
 from judging.archive.recompute import recompute
 from judging.comparison.judge_against_people import compare, weighting_for
 from judging.leaderboards.table import leaderboard

@@ -14,8 +14,8 @@ from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
 from calibration.reports.judge_matches import SIDES, PairMatches
 from calibration.reports.judges import PairJudge, ScoreJudge
+from calibration.reports.people.reviewed_verdicts import ReasonableRate
 from calibration.reports.people.sways import Sways
-from calibration.reports.reviewed_verdicts import ReasonableRate
 from calibration.statistics.judges.agreement import Beside
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.comparison import Confusion

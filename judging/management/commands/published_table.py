@@ -19,7 +19,9 @@ from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from core.terminal import progress_shown
 from judging.published.computed_tables import ComputedTable, compute_table
-from judging.published.layout import (
+from judging.published.paper_table import Status
+from judging.published.registry import table_numbered, tables_of
+from judging.web.leaderboards.paper_layout import (
     cell_list,
     counted,
     dagger_note,
@@ -32,8 +34,6 @@ from judging.published.layout import (
     table_name,
     title_of,
 )
-from judging.published.paper_table import Status
-from judging.published.registry import table_numbered, tables_of
 
 WIDTH = 160
 """Characters of a line where the output is not a terminal."""

@@ -9,7 +9,7 @@ from accounts.models import Workspace
 from annotation.models import Rater, Score, Study
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, NothingToRead, ScoreFrame
 from calibration.data.scores import label_frame, score_frame
-from calibration.reports.reviewed_verdicts import reasonable_rates, review_scores
+from calibration.reports.people.reviewed_verdicts import reasonable_rates, review_scores
 from calibration.statistics.agreement.rater_correlations import rater_matrix
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.report_reasons import NeverReviewed

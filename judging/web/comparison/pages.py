@@ -21,12 +21,13 @@ from calibration.report_store.refreshes import refresh
 from calibration.reports.cache import is_slow, shown_setting
 from calibration.reports.codec import Missing, read_back
 from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
+from calibration.reports.freshness import Freshness, freshness_of, shown_report, together
 from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
 from calibration.web.blocks import ResultPage
 from calibration.web.failed_judges import marking
-from calibration.web.freshness import Freshness, freshness_of, not_yet, shown_report, together, unchanged
+from calibration.web.freshness import not_yet, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
 from calibration.web.serving import file_of

@@ -25,7 +25,9 @@ from calibration.web.table_files import TABLE_FORMATS, as_csv, as_latex, as_mark
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, shown_tables
-from judging.published.layout import (
+from judging.published.paper_table import Status
+from judging.published.registry import UnknownPaperTable, table_key, tables_of
+from judging.web.leaderboards.paper_layout import (
     DAGGER,
     LaidTable,
     cell_list,
@@ -39,8 +41,6 @@ from judging.published.layout import (
     title_of,
     words_of,
 )
-from judging.published.paper_table import Status
-from judging.published.registry import UnknownPaperTable, table_key, tables_of
 
 LIST = "tables"
 """The name of the files of the list."""

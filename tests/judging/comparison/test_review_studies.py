@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import given, strategies as st
 
 from annotation.models import Assignment, Rater, Score, Seat, Study
-from calibration.reports.reviewed_verdicts import reasonable_rates
+from calibration.reports.people.reviewed_verdicts import reasonable_rates
 from calibration.statistics.design.spread_sample import spread_sample
 from generation.llm.scripted import ScriptedChat
 from generation.models import Endpoint, LanguageModel

@@ -14,9 +14,9 @@ from calibration.web.blocks import Column, Table
 from calibration.web.table_files import as_latex
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, compute_table
-from judging.published.layout import DAGGER, dagger_note, laid_out
 from judging.published.paper_table import PaperTable, compared
 from judging.published.registry import table_numbered
+from judging.web.leaderboards.paper_layout import DAGGER, dagger_note, laid_out
 from tests.factories import make_user
 from tests.judging.published.test_hellobench_tables import people_answer, summaries_by_two_models
 from tests.markup import markup

@@ -17,10 +17,10 @@ from core.models import RequestedTask
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 from judging.published import registry
 from judging.published.computed_tables import KIND, TASK, compute_table
-from judging.published.layout import table_name
 from judging.published.paper_table import PaperTable, Status, compared
 from judging.published.registry import table_key
 from judging.tasks import build_paper_table
+from judging.web.leaderboards.paper_layout import table_name
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
 
