@@ -76,6 +76,7 @@ urlpatterns = [
     # judging
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
     path("w/<str:workspace>/studies/<str:slug>/causes/", comparisons.causes, name="causes"),
+    path("w/<str:workspace>/studies/<str:slug>/panel/", comparisons.panel, name="panel"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
     path("w/<str:workspace>/studies/<str:slug>/exports/", jobs.make_export, name="make_export"),
     path("exports/<str:public_id>/file/", jobs.export_file, name="export_file"),

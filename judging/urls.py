@@ -66,6 +66,7 @@ urlpatterns = [
     path("<study:slug>/judges/metrics/", result_view(depth_pages.AGAINST_PEOPLE_PAGE), name="judges_metrics"),
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/judges/causes/", result_view(depth_pages.CAUSES_PAGE), name="causes"),
+    path("<study:slug>/judges/panel/", result_view(depth_pages.PANEL_PAGE), name="judge_panel"),
     path("<study:slug>/judges/unrated/", unrated_models.unrated_models_page, name="unrated_models"),
     path("<study:slug>/export/", archive.export, name="export"),
     path("<study:slug>/export/file/", archive.export_file, name="export_file"),

@@ -4,12 +4,16 @@ A rank correlation with people's means is one: it is computed anew without each 
 rater's answers to one instruction), as populations.py does from sums.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.populations import CrossedVariance, NotStated
-from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
+from calibration.statistics.populations import CrossedVariance, NotStated, left_out_groups
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
+
+MOST_REPLICATES = 400
+"""Above this many instructions, raters or cells, 200 random groups of them are left out in their place."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,41 @@ def variance_of_replicates(found: Replicates, *, least_raters: int = 3, between:
     fewest, most = sorted((found.n_raters - 1.0, found.n_instructions - 1.0))
     freedom = np.full(such.shape, fewest) if between else np.minimum(np.maximum(freedom, fewest), most)
     return CrossedVariance(found.value, these, own, such, freedom, *over, None)
+
+
+def replicated(
+    instruction: IntArray,
+    rater: IntArray,
+    values: Callable[[BoolArray], Sequence[float]],
+    between: Sequence[bool],
+    *,
+    least_raters: int = 3,
+    intervals: bool = True,
+    seed: int = 0,
+) -> list[tuple[CrossedVariance, FloatArray] | tuple[None, FloatArray]]:
+    """Variances of each quantity of `values` (kept ratings (n,) -> q numbers), and the quantity without each instruction.
+
+    instruction and rater (n,) are codes from 0 up of the ratings; `between` (q,) is that of variance_of_replicates. None
+    stands where a quantity is undefined (not finite) on all ratings. Without `intervals` nothing is left out.
+    """
+    value = np.array(values(np.ones(instruction.size, dtype=np.bool_)), dtype=np.float64)
+    without: list[FloatArray] = [np.zeros((0, value.size))] * 3
+    if intervals:
+        without = [
+            np.array([values(codes != code) for code in range(int(codes.max()) + 1)], dtype=np.float64)
+            for codes in left_out_groups(instruction, rater, most=MOST_REPLICATES, seed=seed)
+        ]
+    sizes = len(np.unique(instruction)), len(np.unique(rater))
+    found: list[tuple[CrossedVariance, FloatArray] | tuple[None, FloatArray]] = []
+    for at, of_raters in enumerate(between):
+        by_instruction, by_rater, by_cell = (part[:, at : at + 1] for part in without)
+        if not np.isfinite(value[at]):
+            found.append((None, by_instruction[:, 0]))
+            continue
+        replicates = Replicates(value[at : at + 1], by_instruction, by_rater, by_cell, *sizes)
+        variance = variance_of_replicates(replicates, least_raters=least_raters, between=of_raters)
+        found.append((variance, by_instruction[:, 0]))
+    return found
 
 
 def _spread(values: FloatArray) -> FloatArray | None:

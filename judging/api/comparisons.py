@@ -10,16 +10,21 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
 from annotation.api.studies import study_to_read
 from calibration.reports.codec import stored
-from calibration.reports.registry import stored_report
+from calibration.reports.registry import report_of, stored_report
 from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
 from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.judge_against_people import judge_in, weighting_for
+from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_json, panel_settings
 from judging.comparison.run_bridge import run_bridge
 from judging.comparison.run_pairs import runs_beside
 from judging.comparison.unrated_models import unrated_models
 from judging.models import JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
+from judging.web.comparison.judge_panel import no_panel_words
+
+MOST_JUDGES = 50
+"""Names of judges that are read from an address."""
 
 
 @extend_schema(
@@ -92,6 +97,33 @@ def causes(request: Request, workspace: str, slug: str) -> ApiResponse:
         raise Unusable(str(error)) from error
     settings = causes_settings(judge.public_id if judge else "")
     return ApiResponse(stored_report(study, CAUSES_REPORT, settings))
+
+
+@extend_schema(
+    operation_id="panel",
+    parameters=[
+        OpenApiParameter(
+            "judge",
+            str,
+            many=True,
+            description="Names of the panel's judges; all that scored enough if there are none.",
+        )
+    ],
+    responses=OpenApiTypes.OBJECT,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def panel(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """What several judges together predict of people's differences: the output of `manage.py panel --json`."""
+    study = study_to_read(request, workspace, slug)
+    try:
+        judges = judges_named(study, request.query_params.getlist("judge")[:MOST_JUDGES])
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    report = report_of(study, PANEL, panel_settings(study, judges))
+    if isinstance(report, NoPanel):
+        raise Unusable(no_panel_words(report))
+    return ApiResponse(panel_json(study, report))
 
 
 def _margin_of(request: Request) -> float | None:

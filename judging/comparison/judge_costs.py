@@ -15,12 +15,14 @@ KEPT_SECONDS = 300
 
 @dataclass(frozen=True)
 class JudgeCosts:
-    """Of a judge's runs in a study: `money` and `seconds` a usable verdict, None where it has none, and its newest run."""
+    """Of a judge's runs in a study: `money`, `seconds` and `calls` a usable verdict, None where it has none, and its newest
+    run."""
 
     verdicts: int
     money: Decimal | None
     seconds: float | None
     run: str
+    calls: float | None = None
 
 
 def costs_in(study: Study, raters: Collection[int]) -> dict[int, JudgeCosts]:
@@ -29,17 +31,20 @@ def costs_in(study: Study, raters: Collection[int]) -> dict[int, JudgeCosts]:
     newest = dict(runs.order_by("pk").values_list("judge__rater", "public_id"))
     scored = PlannedItem.objects.filter(run__in=runs, canary="", status=PlannedItem.Status.SCORED).order_by()
     numbers = dict(scored.values_list("run__judge__rater").annotate(n=Count("pk")))
-    key = f"judge-costs-{study.pk}-" + "-".join(f"{rater}.{n}" for rater, n in sorted(numbers.items()))
+    key = f"judge-costs-and-calls-{study.pk}-" + "-".join(f"{rater}.{n}" for rater, n in sorted(numbers.items()))
     sums = cache.get(key)
     if sums is None:
         replies = Reply.objects.filter(item__run__in=runs, item__canary="").order_by()
-        rows = replies.values_list("item__run__judge__rater").annotate(paid=Sum("cost"), took=Sum("seconds"))
-        sums = {rater: (Decimal(paid), took) for rater, paid, took in rows}
+        rows = replies.values_list("item__run__judge__rater").annotate(
+            paid=Sum("cost"), took=Sum("seconds"), asked=Count("pk")
+        )
+        sums = {rater: (Decimal(paid), took, asked) for rater, paid, took, asked in rows}
         cache.set(key, sums, KEPT_SECONDS)
     found = {}
     for rater, run in newest.items():
-        n, (paid, took) = numbers.get(rater, 0), sums.get(rater, (Decimal(0), 0.0))
-        found[rater] = JudgeCosts(n, paid / n if n else None, took / n if n else None, run)
+        n, (paid, took, asked) = numbers.get(rater, 0), sums.get(rater, (Decimal(0), 0.0, 0))
+        calls = asked / n if n else None
+        found[rater] = JudgeCosts(n, paid / n if n else None, took / n if n else None, run, calls)
     return found
 
 

@@ -17,15 +17,12 @@ import numpy as np
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.judges.estimates import PeopleEstimate, holm, people_estimate
-from calibration.statistics.populations import Scale, left_out_groups
-from calibration.statistics.replicates import Replicates, variance_of_replicates
+from calibration.statistics.populations import Scale
+from calibration.statistics.replicates import replicated
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 from calibration.statistics.ties import settle_ties
 
 LEAST_RESPONSES = 3
-LEAST_RATERS = 3
-MOST_REPLICATES = 400
-"""Above this many instructions, raters or cells, 200 random groups of them are left out in their place."""
 DECIMALS = 9
 """Means that differ by less are tied."""
 SMALL = 1e-12
@@ -227,26 +224,12 @@ def _from_replicates(
     seed: int,
 ) -> list[PeopleEstimate | None]:
     """The quantities of `values` (kept ratings (n,) -> a number for each scale), None where one is undefined."""
-    value = np.array(values(np.ones(data.value.size, dtype=np.bool_)))
-    without: list[FloatArray] = []
-    if intervals:
-        lines = data.instruction[data.response], data.rater
-        for codes in left_out_groups(*lines, most=MOST_REPLICATES, seed=seed):
-            left = [values(codes != code) for code in range(int(codes.max()) + 1)]
-            without.append(np.asarray(left, dtype=np.float64))
-    else:
-        without = [np.zeros((0, len(scales)))] * 3
-    sizes = len(np.unique(data.instruction)), len(np.unique(data.rater))
-    found: list[PeopleEstimate | None] = []
-    for at, (scale, of_raters) in enumerate(zip(scales, between, strict=True)):
-        if not np.isfinite(value[at]):
-            found.append(None)
-            continue
-        by_instruction, by_rater, by_cell = (part[:, at : at + 1] for part in without)
-        replicates = Replicates(value[at : at + 1], by_instruction, by_rater, by_cell, *sizes)
-        variance = variance_of_replicates(replicates, least_raters=LEAST_RATERS, between=of_raters)
-        found.append(people_estimate(variance, scale, left_out=without[0][:, at], positions=data.positions))
-    return found
+    lines = data.instruction[data.response], data.rater
+    found = replicated(*lines, values, between, intervals=intervals, seed=seed)
+    return [
+        None if one is None else people_estimate(one, scale, left_out=left, positions=data.positions)
+        for (one, left), scale in zip(found, scales, strict=True)
+    ]
 
 
 def _checked(scored: ScoredResponses, *, vary: bool) -> ScoredResponses:

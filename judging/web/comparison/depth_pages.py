@@ -11,11 +11,13 @@ from calibration.reports.registry import Settings
 from calibration.web.judges.page import judges_depth_page, judges_depth_title
 from calibration.web.serving import PageKind
 from judging.comparison.causes import CAUSES_REPORT, causes_settings
+from judging.comparison.judge_panel import PANEL
 from judging.comparison.method_table import METHODS, method_settings
 from judging.comparison.methods_against_people import AGAINST_PEOPLE, methods_settings
 from judging.judges.families import judge_families
 from judging.web.comparison.against_people import against_people_page, against_people_title
 from judging.web.comparison.causes import causes_page, causes_title
+from judging.web.comparison.judge_panel import judge_panel_page, panel_title, settings_asked
 from judging.web.comparison.method_table import methods_page, methods_title
 
 
@@ -27,6 +29,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),
         ("judging:causes", gettext("Why a judge and people differ")),
+        ("judging:judge_panel", gettext("Several judges together")),
         ("judging:unrated_models", gettext("Models that nobody rated")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
@@ -77,5 +80,14 @@ CAUSES_PAGE = PageKind(
     title=causes_title,
     build="judging.build_report",
     links=lambda: judge_links("judging:causes"),
+    about_judges=True,
+)
+PANEL_PAGE = PageKind(
+    report=PANEL,
+    settings=settings_asked,
+    page=judge_panel_page,
+    title=panel_title,
+    build="judging.build_report",
+    links=lambda: judge_links("judging:judge_panel"),
     about_judges=True,
 )

@@ -88,6 +88,7 @@ SCOPES = {
     "bridge": "read",
     "causes": "read",
     "transport": "read",
+    "panel": "read",
     "judge_card": "read",
     "probe_judge": "run",
     "run_probes": "read",
@@ -173,7 +174,8 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
-    of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions", "causes", "transport"), study.slug)
+    of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
+    of |= dict.fromkeys(("causes", "transport", "panel"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex

@@ -45,13 +45,16 @@ def model(study):
     )
 
 
-def judged(study, model, name, level):
+def judged(study, model, name, level, *, of_model=0):
+    """Judge the study: `level` is called with the number of the instruction, to which model1 adds `of_model`."""
     judge = create_judge(model=model, prompt=f"{stock_prompt('checklist')}\n{name}", name=name)
     run = plan_run(judge=judge, study=study)
     start_run(run, clock=timezone.now)
 
     def said(request):
-        number = int(request.subject["instruction"].rsplit("-", 1)[1])
+        number = int(request.subject["instruction"].rsplit("-", 1)[1]) + of_model * (
+            "model1" in request.subject["response"]
+        )
         return json.dumps({f"item{n}": {"reason": "so", "score": level(number)} for n in range(3)})
 
     work_on(run, chat_for=lambda _model: ScriptedChat(said))

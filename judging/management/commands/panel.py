@@ -1,0 +1,82 @@
+"""Say what several judges together predict of people's differences between models, and what they cost."""
+
+import io
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from accounts.members.workspaces import workspace_for_command
+from annotation.models import Study
+from calibration.management.terminal_tables import terminal_tables
+from calibration.reports.registry import report_of
+from calibration.web.table_files import as_csv, as_latex, as_markdown
+from core.errors import UserError
+from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_costs, panel_json, panel_settings
+from judging.web.comparison.judge_panel import (
+    costs_words,
+    gain_table,
+    members_table,
+    no_panel_words,
+    opening_of,
+    panel_title,
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Fit a panel of a study's judges to people's differences between models, and state its gain over the best single "
+        "judge out of sample, the weight of each judge and what it costs."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="Slug of the study that people rated and judges scored.")
+        parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
+        parser.add_argument(
+            "--judge",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="A judge of the panel; repeat it for each. All judges that scored enough if it is not given.",
+        )
+        shapes = parser.add_mutually_exclusive_group()
+        shapes.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
+        shapes.add_argument("--csv", action="store_true", help="Print weights and costs of the judges as CSV.")
+        shapes.add_argument("--latex", action="store_true", help="Print the same as a tabular.")
+        shapes.add_argument("--markdown", action="store_true", help="Print the answer and the same in Markdown.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            workspace = workspace_for_command(options["workspace"])
+            study = Study.objects.filter(workspace=workspace, slug=options["study"]).first()
+            if study is None:
+                known = ", ".join(Study.objects.filter(workspace=workspace).values_list("slug", flat=True))
+                raise CommandError(f"There is no study {options['study']!r}; there are: {known or 'none'}.")
+            judges = judges_named(study, options["judge"])
+        except UserError as error:
+            raise CommandError(str(error)) from error
+        report = report_of(study, PANEL, panel_settings(study, judges))
+        if isinstance(report, NoPanel):
+            raise CommandError(no_panel_words(report))
+        if options["json"]:
+            self.stdout.write(json.dumps(panel_json(study, report), ensure_ascii=False, indent=2))
+            return
+        costs = panel_costs(study, report)
+        table, opening = members_table(report, costs), f"{opening_of(report)} {costs_words(report, costs)}".strip()
+        if options["csv"]:
+            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
+        elif options["latex"]:
+            self.stdout.write(as_latex(table), ending="")
+        elif options["markdown"]:
+            self.stdout.write(f"{opening}\n\n{as_markdown(table)}", ending="")
+        else:
+            paper = io.StringIO()
+            console = Console(file=paper, width=None if self.stdout.isatty() else 120)
+            console.print(opening, markup=False, highlight=False)
+            for part in terminal_tables(gain_table(report), console.width, title=panel_title()):
+                console.print(part)
+            for part in terminal_tables(table, console.width):
+                console.print(part)
+            self.stdout.write(paper.getvalue(), ending="")
