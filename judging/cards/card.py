@@ -100,7 +100,8 @@ class JudgeCard:
     """A judge's card. `use` sums up for what its verdicts may be used, by what is shown and nothing else.
 
     "none": a run of it failed its canary texts; "not_shown": nobody has rated enough of what it judged; "worse": in some
-    study it agrees less with people than they do with each other; "better": in some study more, and in none less;
+    study it agrees less with people than they do with each other; "better": in some study more, for raters like these, and
+    in none less;
     "beside": neither is shown. `avoid` are the groups of changes that move its verdicts.
     """
 
@@ -245,6 +246,7 @@ def _use(rows: Sequence[CardStudy]) -> Use:
         return "not_shown"
     if any(one.excludes_zero and one.high < 0 for one in apart):
         return "worse"
-    if any(one.excludes_zero and one.low > 0 for one in apart):
+    # Two raters, one of whom a judge may repeat, show nothing of raters like them.
+    if any(one.excludes_zero and one.low > 0 and one.population == "such" for one in apart):
         return "better"
     return "beside"

@@ -39,6 +39,8 @@ from judging.models import Judge
 
 DRAWS = 1000
 PAIR = 2
+LEAST_COPIED = 20
+"""Fewest tasks on which a judge's and a rater's labels must be the same before it is said that the judge may repeat them."""
 MOST_CATEGORIES = 15
 """With at most this many categories each has its own column; with more, their parents have."""
 
@@ -64,7 +66,8 @@ class MethodRow(Row):
 
     `composite`: the judge is a choice among the others. `imported`: its verdicts came from outside, so that they may have
     been chosen on these very tasks. `failed`: a run of it failed its canary texts. `beside` has its agreement, and that of
-    people among themselves on exactly the tasks it judged; None where there is no such task.
+    people among themselves on exactly the tasks it judged; None where there is no such task. `copies` names a rater whose
+    label it gave on every task that both labelled, LEAST_COPIED or more, where other raters differ; '' where there is none.
     """
 
     judge: str
@@ -73,6 +76,7 @@ class MethodRow(Row):
     failed: bool = False
     composite: bool = False
     imported: bool = False
+    copies: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ def _method_table(study: Study, frame: ScoreFrame, settings: Settings) -> Method
                 imported=pk in imported,
                 failed=pk in failed,
                 beside=_beside(found, pk),
+                copies=_copied(found, pk),
             )
             for pk, name in sorted(found.names.items(), key=lambda pair: (pair[1], pair[0]))
         ],
@@ -220,6 +225,20 @@ def _beside(found: "Measured", pk: int) -> Beside | None:
         return beside_people(found.labelled, found.verdicts[pk], seed=found.tasks.seed)
     except TooFewRatings:
         return None
+
+
+def _copied(found: "Measured", pk: int) -> str:
+    """Name the rater whose labels a judge gives throughout, '' where there is none (see MethodRow)."""
+    labelled = found.labelled
+    said = found.verdicts[pk][labelled.task]
+    for code, name in enumerate(found.raters):
+        own = (labelled.rater == code) & (said >= 0)
+        if own.sum() < LEAST_COPIED or (said[own] != labelled.label[own]).any():
+            continue
+        others = np.isin(labelled.task, labelled.task[own]) & (labelled.rater != code)
+        if (said[others] != labelled.label[others]).any():
+            return name
+    return ""
 
 
 def _compared(found: "Measured", candidates: set[int]) -> ComparedJudges:
@@ -238,7 +257,8 @@ def _compared(found: "Measured", candidates: set[int]) -> ComparedJudges:
 class Measured:
     """The tasks that people answered and, by primary key, what each judge's verdicts match of them (m,), 0 to 1 or NaN.
 
-    `labelled` has people's labels, one line each, and `verdicts` each judge's label of every task in it, -1 for none.
+    `labelled` has people's labels, one line each, whose raters are called `raters`, and `verdicts` each judge's label of
+    every task in it, -1 for none.
     """
 
     criterion: str
@@ -251,6 +271,7 @@ class Measured:
     unscored: Mapping[int, int]
     labelled: LabelledTasks
     verdicts: Mapping[int, Ints]
+    raters: list[str]
 
 
 def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
@@ -264,7 +285,10 @@ def measured(study: Study, frame: ScoreFrame, settings: Settings) -> Measured:
         people = people.select(np.isin(people.model, pks) | np.isin(people.model_b, pks))
     tasks, matches, labelled, said = _tasks(people, verdicts, settings)
     categories = [CategoryColumn(people.category_names.get(pk, "all"), pk) for pk in np.unique(tasks.category).tolist()]
-    return Measured(key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored, labelled, said)
+    raters = [people.rater_names.get(pk, "") for pk in np.unique(people.rater).tolist()]
+    return Measured(
+        key, against, models, categories, tasks, matches, verdicts.names, verdicts.unscored, labelled, said, raters
+    )
 
 
 def _asked(study: Study, frame: ScoreFrame, chosen: str) -> tuple[str, Verdicts]:

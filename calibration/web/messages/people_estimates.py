@@ -31,10 +31,10 @@ def people_columns(label: str, digits: int) -> list[Column]:
     """Return the columns of a value and its intervals; `people_cells` gives their cells. Empty columns are not shown."""
     return [
         Column(label, digits),
-        Column(gettext("Raters like these: low"), digits, optional=True),
-        Column(gettext("Raters like these: high"), digits, optional=True),
-        Column(gettext("These raters: low"), digits, optional=True),
-        Column(gettext("These raters: high"), digits, optional=True),
+        Column(gettext("Raters like these: low"), digits, optional=True, end="low"),
+        Column(gettext("Raters like these: high"), digits, optional=True, end="high"),
+        Column(gettext("These raters: low"), digits, optional=True, end="low"),
+        Column(gettext("These raters: high"), digits, optional=True, end="high"),
         Column(gettext("Lowest when one is left out"), digits, optional=True),
         Column(gettext("Highest when one is left out"), digits, optional=True),
     ]

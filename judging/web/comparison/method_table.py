@@ -78,6 +78,7 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
             % {"splits": SPLITS},
         ],
         sources=["HREF (arXiv 2412.15524), table 1, algorithm 1, section 3.3"],
+        warnings=[copy_words(row) for row in report.methods if row.copies],
         code=[
             "calibration.statistics.agreement.leave_one_out",
             "calibration.statistics.judges.agreement",
@@ -85,6 +86,14 @@ def methods_page(study: Study, report: MethodReport) -> ResultPage:
             "calibration.statistics.shares",
         ],
     )
+
+
+def copy_words(row: MethodRow) -> str:
+    """Say that a judge's labels are those of one rater."""
+    return gettext(
+        "%(judge)s gives the label of %(rater)s on every task that both labelled. If its verdicts were taken from that "
+        "rater, its agreement with people counts the rater twice and says nothing about a judge."
+    ) % {"judge": row.judge, "rater": row.copies}
 
 
 def _against_choice(report: MethodTable) -> list[Choice]:
@@ -196,8 +205,8 @@ def _methods_block(report: MethodTable) -> Block:
             Column(gettext("Tasks"), 0),
             *people_columns(gettext("Agreement"), 3),
             Column(gettext("People on the same tasks"), 3),
-            Column(gettext("Judge minus people: low"), 3, optional=True),
-            Column(gettext("Judge minus people: high"), 3, optional=True),
+            Column(gettext("Judge minus people: low"), 3, optional=True, end="low"),
+            Column(gettext("Judge minus people: high"), 3, optional=True, end="high"),
             *(Column(category, 3) for category in labels),
         ],
         [
