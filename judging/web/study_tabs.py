@@ -77,7 +77,11 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
     (
         _("Judges"),
         (
-            _page("judging:judges", _("Judges"), covers=("judging:start_run", "judging:causes")),
+            _page(
+                "judging:judges",
+                _("Judges"),
+                covers=("judging:start_run", "judging:causes", "judging:judge_panel", "judging:unrated_models"),
+            ),
             _page("judging:judges_metrics", _("Against people")),
             _page("judging:judges_methods", _("Methods")),
             _page("judging:judges_depth", _("Bias and value")),
