@@ -38,3 +38,8 @@ def standalone_svg(figure: str) -> str:
 def png(figure: str) -> bytes:
     """The figure as a PNG at twice its size in pixels."""
     return bytes(vl_convert.svg_to_png(standalone_svg(figure), scale=PNG_SCALE))
+
+
+def pdf(figure: str) -> bytes:
+    """The figure as a PDF of one page."""
+    return bytes(vl_convert.svg_to_pdf(standalone_svg(figure)))

@@ -17,6 +17,7 @@ from calibration.figures.drawing import decimals, ends_apart
 from calibration.figures.spreads import Span
 
 MOST_ROWS = 100
+TABLE_FILES = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown"))
 NOTHING = "–"
 
 
@@ -208,8 +209,8 @@ class Block:
     @property
     def files(self) -> list[tuple[str, str]]:
         """List the suffix and the name of every file that the block can be downloaded as."""
-        figure = [("svg", "SVG"), ("png", "PNG")] if self.figure else []
-        return figure + ([("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")] if self.table else [])
+        figure = [("svg", "SVG"), ("png", "PNG"), ("pdf", "PDF")] if self.figure else []
+        return figure + ([*TABLE_FILES] if self.table else [])
 
 
 @dataclass(frozen=True)

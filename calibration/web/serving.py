@@ -17,7 +17,7 @@ from annotation.models import Study, excluded_shown
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import JudgesVerdicts, failed_among, judges_by_verdicts, judges_without_verdict
-from calibration.figures.export import png, standalone_svg
+from calibration.figures.export import pdf, png, standalone_svg
 from calibration.reports.freshness import BUILD, Freshness, shown_report
 from calibration.reports.registry import ReportKind, Settings
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
@@ -30,10 +30,14 @@ R = TypeVar("R")
 SUFFIXES = {
     "svg": "image/svg+xml",
     "png": "image/png",
+    "pdf": "application/pdf",
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "tex": "text/x-tex; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
 }
+
+FIGURE_FORMATS: Mapping[str, Callable[[str], str | bytes]] = {"svg": standalone_svg, "png": png, "pdf": pdf}
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,11 @@ def _page(study: Study, report: Any, kind: PageKind[Any], failed: Sequence[Judge
 
 
 def file_of(page: ResultPage, name: str, of: str, freshness: Freshness | None = None) -> HttpResponse:
-    """Serve a block's figure as '<block>.svg' or '.png', its table as '.csv', '.json' or '.tex'; 404 if it has none.
+    """Serve a block's figure as '<block>.svg', '.png' or '.pdf', its table as '.csv', '.json', '.tex' or '.md'.
 
-    'page.json' is the whole page: its answer and every block with its exact values. `of` is the short name of what the
-    page is about, with which the name of the download begins. The headers say when its numbers were computed.
+    404 if it has none. 'page.json' is the whole page: its answer and every block with its exact values. `of` is the short
+    name of what the page is about, with which the name of the download begins. The headers say when its numbers were
+    computed.
     """
     freshness = freshness or Freshness()
     key, _, suffix = name.rpartition(".")
@@ -130,4 +135,4 @@ def _content(block: Block, suffix: str) -> str | bytes | None:
         return TABLE_FORMATS[suffix](block.table) if block.table else None
     if not block.figure:
         return None
-    return standalone_svg(block.figure) if suffix == "svg" else png(block.figure)
+    return FIGURE_FORMATS[suffix](block.figure)

@@ -18,6 +18,22 @@ LATEX_SIGNS = {
     ">": r"\textgreater{}",
     "–": "--",
     "†": r"$\dagger$",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "∞": r"$\infty$",
+    "→": r"$\to$",
+    "²": "$^2$",
+    "α": r"$\alpha$",
+    "ε": r"$\varepsilon$",
+    "κ": r"$\kappa$",
+    "λ": r"$\lambda$",
+    "ρ": r"$\rho$",
+    "σ": r"$\sigma$",
+    "τ": r"$\tau$",
+    "ω": r"$\omega$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
@@ -64,7 +80,12 @@ def as_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {"csv": as_csv, "json": as_json, "tex": as_latex}
+TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "csv": as_csv,
+    "json": as_json,
+    "tex": as_latex,
+    "md": as_markdown,
+}
 
 
 def page_as_json(page: ResultPage, freshness: Mapping[str, Any]) -> str:
@@ -117,6 +138,9 @@ def _markdown_row(cells: list[str]) -> str:
 
 
 def _latex_row(cells: list[str]) -> str:
-    return (
-        " & ".join("".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(cell.split())) for cell in cells) + r" \\"
-    )
+    return " & ".join(map(latex_words, cells)) + r" \\"
+
+
+def latex_words(text: str) -> str:
+    """Return text on one line, with every sign that LaTeX reads as a command escaped."""
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in " ".join(text.split()))

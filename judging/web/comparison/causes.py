@@ -7,7 +7,7 @@ from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import shortest
 from calibration.reports.codec import Missing
-from calibration.statistics.agreement.causes import CAUSES, TOLERANCE, Cause
+from calibration.statistics.agreement.causes import CAUSES, TOLERANCE
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.messages.names import criterion_name
@@ -23,7 +23,7 @@ def causes_title() -> str:
     return gettext("Why do a judge and people differ?")
 
 
-def cause_names() -> dict[Cause, str]:
+def cause_names() -> dict[str, str]:
     return {
         "judge": gettext("the judge"),
         "guideline": gettext("the guideline"),

@@ -47,9 +47,9 @@ class JudgeRow:
 Key = Callable[[JudgeRow], Decimal | float | str | None]
 ORDERS: Mapping[str, Key] = {
     "judge": lambda row: row.panel.judge.name,
-    "agreement": lambda row: row.agreement and row.agreement.value,
-    "ceiling": lambda row: row.ceiling and row.ceiling.value,
-    "bias": lambda row: row.bias and abs(row.bias.value),
+    "agreement": lambda row: row.agreement.value if row.agreement else None,
+    "ceiling": lambda row: row.ceiling.value if row.ceiling else None,
+    "bias": lambda row: abs(row.bias.value) if row.bias else None,
     "price": lambda row: row.price,
     "seconds": lambda row: row.seconds,
 }

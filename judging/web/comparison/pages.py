@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
@@ -25,7 +26,7 @@ from calibration.reports.freshness import Freshness, freshness_of, shown_report,
 from calibration.reports.judges import JUDGES, PairJudgeReport, kind_asked
 from calibration.web.agreement.criteria import comparable, criterion_blocks, criterion_method, criterion_opening
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
-from calibration.web.blocks import ResultPage
+from calibration.web.blocks import Block, ResultPage
 from calibration.web.failed_judges import marking
 from calibration.web.freshness import not_yet, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
@@ -103,6 +104,21 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
     }
     htmx = getattr(request, "htmx", False)
     return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
+
+
+def judges_result_page(study: Study, known: Sequence[JudgesVerdicts]) -> ResultPage:
+    """Return the table of the study's judges, and each one's points beside people's scores, all computed now."""
+    failed = {row.judge.pk for row in failed_among(known)}
+    panels = [comparison_panel(study, row.judge, weighting_for(study)) for row in known if row.verdicts]
+    rows = judge_rows(study, panels, failed)
+    figures = [
+        Block(f"points-{place}", row.panel.judge.name, row.panel.opening, row.panel.figure, row.panel.caption)
+        for place, row in enumerate(rows, start=1)
+        if row.panel.figure
+    ]
+    opening = rows[0].panel.opening if rows else ""
+    table = [judge_block(rows, currency_of(study.workspace_id))] if rows else []
+    return ResultPage(gettext("Judges"), opening, [*table, *figures], [])
 
 
 def _blocks(study: Study) -> tuple[dict[str, Any], Freshness]:
