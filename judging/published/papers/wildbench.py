@@ -68,6 +68,10 @@ NOT_ALL_MODELS = Wording(
     "wildbench.not_all_models",
     "Needs this number for all %(n)s models, whole; upload the repository's files as a benchmark.",
 )
+NOT_COMPARED = Wording(
+    "wildbench.not_compared",
+    "A baseline is not compared with itself. The paper prints 0 here, which rests on no verdict.",
+)
 FROM_DATA = Wording(
     "wildbench.from_data", "Computed from the verdicts here, which do not give all of table 2 as printed."
 )
@@ -163,7 +167,7 @@ class WildbenchNumbers:
             return Means({}, {})
         seen = observations_of(frame, METRICS[REWARD], Weighting(EQUAL), {}, margin=margin)
         found = self._means(seen.select(np.asarray(seen.opponent == pk)), REWARD)
-        # A baseline is not compared with itself: the paper prints 0.
+        # A baseline is not compared with itself: for correlations it has the 0 that the paper prints.
         return Means({**found.value, printed: 0.0}, {**found.n, printed: self.instructions})
 
     def _pairs(self, printed: str) -> ScoreFrame | None:
@@ -239,6 +243,10 @@ def table_2(workspace: Workspace) -> Sequence[Cell]:
     cells = []
     for model, printed in table["rows"].items():
         for column, value in zip(table["columns"], printed, strict=True):
+            if baselines.get(column) == model:
+                name = column_name(column, baselines)
+                cells.append(Cell(model, name, value, None, Status.NOT_COMPUTABLE, NOT_COMPARED(), table["digits"]))
+                continue
             if column == SCORE:
                 means, missing = ours.scores, NO_SCORES(judge=judge)
             else:
@@ -257,8 +265,7 @@ def table_2(workspace: Workspace) -> Sequence[Cell]:
                     digits=table["digits"],
                     missing=missing,
                     reason=part,
-                    # A baseline is not compared with itself: that zero rests on no verdict.
-                    judges=() if baselines.get(column) == model else ours.judge_names,
+                    judges=ours.judge_names,
                 )
             )
         outside = zip(table["external_columns"], table["external"][model], strict=True)
