@@ -261,8 +261,9 @@ def _rubric(study: Study, key: str) -> Rubric | None:
     found = fitting.filter(key=key).order_by("version").last()
     if found is None:
         known = _keys(fitting)
-        problem = _unknown("rubric for this kind of study", key, ", ".join(known) or "none")
-        raise UserError(f"{problem} {LOAD_LIBRARY}") if study.kind == Study.Kind.PAIR and not known else problem
+        fit = ", ".join(known) or "none"
+        problem = f"There is no rubric {key!r} that fits a study of kind {study.kind}; those that fit are: {fit}."
+        raise UserError(f"{problem} {LOAD_LIBRARY}" if study.kind == Study.Kind.PAIR and not known else problem)
     return found
 
 

@@ -125,7 +125,7 @@ def test_a_number_of_pairs_is_drawn(benchmark):
         (["--kind", "stars", "--model", "gpt"], "There is no model 'gpt'; there are: model0, model1, model2."),
         (
             ["--kind", "stars", "--rubric", "better"],
-            "There is no rubric for this kind of study 'better'; there are: writing.",
+            "There is no rubric 'better' that fits a study of kind stars; those that fit are: writing.",
         ),
         (
             ["--kind", "stars", "--baseline", "model0"],
@@ -248,7 +248,9 @@ class TestApi:
 
 def test_what_pairs_need_is_said_where_no_rubric_fits(benchmark):
     Rubric.objects.filter(criteria__role="preference").delete()
-    with pytest.raises(CommandError, match=r"'preference_of_five'; there are: none\. Load the library, which has"):
+    with pytest.raises(
+        CommandError, match=r"fits a study of kind pair; those that fit are: none\. Load the library, which has"
+    ):
         make("Five", "--kind", "pair", "--rubric", "preference_of_five")
     with pytest.raises(CommandError, match=r"fits a study of kind pair\. Load the library"):
         make("Nothing", "--kind", "pair")
