@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import User
-from annotation.models import Assignment, Score, Study, Task
+from annotation.models import Assignment, Rater, Score, Study, Task
 from annotation.policies.policies import Selection, change_policies
 from annotation.studies.life_cycle import create_study, prepare_and_open, request_launch
 from calibration.data.frames import NothingToRead
@@ -98,7 +98,7 @@ class CheckAgreement:
     """`agreement` and `tables` are by kind of check, with ALL for all of them; `kappa` is Cohen's, None without one.
 
     A check counts if people have answered it; several people's answers count by their majority. `even` are those on
-    which they are divided, `waiting` those that nobody has answered.
+    which they are divided, `waiting` those that nobody has answered. `judge_scripted`: the judge's verdicts are drawn.
     """
 
     judge: str
@@ -109,6 +109,7 @@ class CheckAgreement:
     agreement: Mapping[str, Proportion]
     tables: Mapping[str, Table]
     kappa: Kappa | None
+    judge_scripted: bool = False
 
 
 def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> CheckAgreement:
@@ -121,7 +122,7 @@ def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> Check
         raise NotDrawn(
             f"Study {study.slug} was not drawn from a judge's checks; draw one on the page of the judge's run."
         )
-    judge, said = _verdicts(verdicts)
+    rater, said = _verdicts(verdicts)
     tasks = {row.pk: row for row in Task.objects.filter(study=study, gold__isnull=True).select_related("response_a")}
     frame = score_frame(kinds=[Task.Kind.CHECK], study=study, judges=False, experiment=None)
     shares: dict[int, list[float]] = {}
@@ -137,7 +138,7 @@ def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> Check
     kinds = [str((tasks[pk].part or {}).get("kind") or "whole") for pk in decided]
     clusters = np.array([tasks[pk].response_a.instruction_id for pk in decided], dtype=np.int64)
     return CheckAgreement(
-        judge=judge,
+        judge=rater.name if rater else "",
         drawn=len(tasks),
         waiting=len(tasks) - len(mean),
         even=sum(value == 0.5 for value in mean.values()),
@@ -145,11 +146,12 @@ def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> Check
         agreement=_by_kind(people == judged, kinds, clusters),
         tables={kind: _table(people, judged, kinds, kind) for kind in (ALL, *sorted(set(kinds)))},
         kappa=_kappa(people, judged, clusters, draws, seed),
+        judge_scripted=rater is not None and rater.provenance == Rater.Provenance.SCRIPTED,
     )
 
 
-def _verdicts(pks: tuple[int, ...]) -> tuple[str, dict[str, bool]]:
-    """Return the judge's name and its answer to each check, by the key of its task."""
+def _verdicts(pks: tuple[int, ...]) -> tuple[Rater | None, dict[str, bool]]:
+    """Return the judge and its answer to each check, by the key of its task."""
     said: dict[str, bool] = {}
     for start in range(0, len(pks), 500):
         some = pks[start : start + 500]
@@ -157,7 +159,7 @@ def _verdicts(pks: tuple[int, ...]) -> tuple[str, dict[str, bool]]:
         for key, value in scores.values_list("assignment__task__key", "value"):
             said[key] = (value or 0.0) >= 0.5
     first = Assignment.objects.filter(pk__in=pks[:1]).select_related("rater").first()
-    return first.rater.name if first else "", said
+    return first.rater if first else None, said
 
 
 def _by_kind(equal: BoolArray, kinds: list[str], clusters: IntArray) -> dict[str, Proportion]:

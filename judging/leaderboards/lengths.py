@@ -3,16 +3,17 @@
 HelloBench (arXiv 2409.16191), table 3 and figure 4, for any models and judge.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from annotation.models import Rater
 from calibration.data.verdicts import failed_judges
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from generation.llm.protocol.wrapping import LENGTHS
-from generation.models import MAIN_EXPERIMENT, Benchmark
+from generation.models import MAIN_EXPERIMENT, Benchmark, Response
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.observations import Observations
 from judging.leaderboards.table import Leaderboard, judge_named, leaderboard
@@ -23,12 +24,13 @@ from judging.scores.points import NoVerdicts, PointsRule
 
 @dataclass(frozen=True)
 class LengthScore:
-    """A model's score of `n` prompts in an experiment, on the board's scale, with its mean words.
+    """A model's score of `n` prompts in an experiment, on the board's scale, with the mean words of its judged responses
+    to them.
 
     The ends of the score draw whole prompts: a 95 % interval, or, of few prompts, the range over leaving one out; None of
     a single prompt. `difference` is from the score without a requested length over the `shared` prompts that have both;
     its ends draw whole prompts. None where nothing is shared, and in the main experiment. `judge_failed`: a run of the
-    judge failed its canary texts.
+    judge failed its canary texts. `judge_scripted`: its verdicts are drawn.
     """
 
     model: str
@@ -41,6 +43,7 @@ class LengthScore:
     high: float | None = None
     shared: int = 0
     judge_failed: bool = False
+    judge_scripted: bool = False
     score_low: float | None = None
     score_high: float | None = None
 
@@ -76,24 +79,36 @@ def scores_by_length(
     if any(board.metric.name != POINTS for board in boards.values()):
         raise UserError(f"{named} gives no checklist scores; name a judge that answers checklists.")
     prompts = np.unique(np.concatenate([board.observations.instruction for board in lengths]))
+    responses = Response.objects.filter(instruction__in=prompts.tolist(), words__isnull=False).order_by()
+    words = dict(responses.values_list("pk", "words"))
     rows = []
     for model in sorted({row.model for board in lengths for row in board.models}):
         plain = _of_prompts(boards.get(MAIN_EXPERIMENT), model, prompts)
         for experiment, board in boards.items():
             values = plain if experiment == MAIN_EXPERIMENT else _of_prompts(board, model, prompts)
             if values:
-                rows.append(_row(board, model, experiment, values, plain, draws, seed))
-    failed = bool(failed_judges(benchmark, named))
-    return [replace(row, judge_failed=failed) for row in rows]
+                own = np.unique(_own(board, model, prompts).response).tolist()
+                mean = _mean([words[response] for response in own if response in words])
+                rows.append(_row(board, model, experiment, values, mean, plain, draws, seed))
+    failed, scripted = bool(failed_judges(benchmark, named)), named.provenance == Rater.Provenance.SCRIPTED
+    return [replace(row, judge_failed=failed, judge_scripted=scripted) for row in rows]
+
+
+def _own(board: Leaderboard, model: str, prompts: np.ndarray) -> Observations:
+    """Return the model's judged responses to these prompts."""
+    found = board.observations
+    return found.select((found.model == board.pks[model]) & np.isin(found.instruction, prompts))
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
 def _of_prompts(board: Leaderboard | None, model: str, prompts: np.ndarray) -> dict[int, float]:
     """Return the model's mean points on each of the prompts that it has."""
     if board is None or model not in board.pks:
         return {}
-    own: Observations = board.observations.select(
-        (board.observations.model == board.pks[model]) & np.isin(board.observations.instruction, prompts)
-    )
+    own = _own(board, model, prompts)
     points: dict[int, list[float]] = {}
     for prompt, top, under in zip(own.instruction.tolist(), own.top.tolist(), own.under.tolist(), strict=True):
         points.setdefault(prompt, []).append(top / under)
@@ -105,14 +120,13 @@ def _row(
     model: str,
     experiment: str,
     values: Mapping[int, float],
+    words: float | None,
     plain: Mapping[int, float],
     draws: int,
     seed: int,
 ) -> LengthScore:
     rule: PointsRule = board.rule
     score = float(rule.scaled(np.array([np.mean(list(values.values()))]))[0])
-    columns = list(board.categories.values())
-    words = board.words.get((model, columns[0] if len(columns) == 1 else "")) if experiment != MAIN_EXPERIMENT else None
     shared = sorted(values.keys() & plain.keys()) if experiment != MAIN_EXPERIMENT else []
     row = LengthScore(model, experiment, len(values), score, words)
     above = np.array(list(values.values())) - rule.zero

@@ -78,10 +78,13 @@ class _NotRanked(TypedDict, total=False):
 
 
 class BoardJson(TypedDict, total=False):
-    """What the API and `leaderboard --json` state; the first two only where a run failed its canary texts."""
+    """What the API and `leaderboard --json` state; the first two only where a run failed its canary texts, the third only
+    of a scripted judge.
+    """
 
     ranked: bool
     discredited_verdicts: int
+    scripted_judges: list[str]
     models: list[ModelJson]
 
 
@@ -191,9 +194,12 @@ class Leaderboard:
             }
             for row in self.models
         ]
+        found: BoardJson = {}
         if self.discredited:
-            return {"ranked": self.ranked, "discredited_verdicts": self.discredited, "models": models}
-        return {"models": models}
+            found |= {"ranked": self.ranked, "discredited_verdicts": self.discredited}
+        if self.judge.provenance == Rater.Provenance.SCRIPTED:
+            found["scripted_judges"] = [self.judge.name]
+        return {**found, "models": models}
 
     def _not_ranked(self, row: ModelScores) -> _NotRanked:
         """Only models that would be ranked otherwise are said not to be."""

@@ -97,7 +97,7 @@ class ComputedTable:
 
 
 def among(judges: Sequence[str], failed: Collection[str]) -> list[str]:
-    """Return those of a cell's judges that failed, in their order."""
+    """Return those of a cell's judges that failed, or are scripted, in their order."""
     return [judge for judge in judges if judge in failed]
 
 

@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 
+from annotation.models import Rater
 from calibration.statistics.ranking.rank_correlations import RankCorrelations, best_of, rank_correlations
 from calibration.statistics.ranking.rank_intervals import ranks
 from core.errors import UserError
@@ -33,12 +34,13 @@ class UnreadableScores(UserError):
 class RankedScores:
     """A ranking: its name, and the score of each model, higher is better.
 
-    `failed_judge` names its judge if a run of it failed its canary texts.
+    `failed_judge` names its judge if a run of it failed its canary texts, `scripted_judge` if its verdicts are drawn.
     """
 
     name: str
     scores: Mapping[str, float]
     failed_judge: str = ""
+    scripted_judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class RankingComparison:
     """`models` best first by the other ranking. `top` are the correlations of its best `asked`, None if none were asked.
 
     `alone` and `other_alone` are the models that only one ranking has; `failed_judge` and `other_failed_judge` name the
-    judge of a ranking if a run of it failed its canary texts.
+    judge of a ranking if a run of it failed its canary texts; `scripted_judges` names those whose verdicts are drawn.
     """
 
     name: str
@@ -71,6 +73,7 @@ class RankingComparison:
     other_alone: tuple[str, ...]
     failed_judge: str = ""
     other_failed_judge: str = ""
+    scripted_judges: tuple[str, ...] = ()
 
 
 def compare_rankings(one: RankedScores, other: RankedScores, *, top: int | None = None) -> RankingComparison:
@@ -102,6 +105,7 @@ def compare_rankings(one: RankedScores, other: RankedScores, *, top: int | None 
         tuple(sorted(set(other.scores) - matched[1])),
         one.failed_judge,
         other.failed_judge,
+        tuple(dict.fromkeys(filter(None, (one.scripted_judge, other.scripted_judge)))),
     )
 
 
@@ -109,7 +113,8 @@ def ranked_scores(board: Leaderboard, name: str) -> RankedScores:
     """Return the scores of a board's ranked models."""
     scores = {row.model: row.average for row in board.models if row.average is not None and board.ranked}
     ranked = {model: score for model, score in scores.items() if model not in board.unranked}
-    return RankedScores(name, ranked, next((row.judge.name for row in board.failed), ""))
+    scripted = board.judge.name if board.judge.provenance == Rater.Provenance.SCRIPTED else ""
+    return RankedScores(name, ranked, next((row.judge.name for row in board.failed), ""), scripted)
 
 
 def read_scores(text: str, name: str) -> RankedScores:

@@ -1,7 +1,7 @@
 """Runs that make no calls: plain rules, and the choice among stored verdicts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from statistics import fmean
 
 from django.db import transaction
@@ -66,6 +66,7 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
         choices = choices_for(run.judge, run.study, seed=run.seed)
+        _say_if_scripted(run.judge, {*choices.rated.values(), *choices.others.values()})
         return lambda item: composite.verdict_of(
             choices, str(item.task_id), category_of(item.task), dict(verdicts.get(item.task_id, {}))
         )
@@ -78,6 +79,13 @@ def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Ver
         return canonical(item, heuristics.decide(heuristics.Rule(method), question, seed=run.seed))
 
     return decide
+
+
+def _say_if_scripted(judge: Judge, chosen: Collection[str]) -> None:
+    """Let the composite be known as scripted where it takes verdicts of a scripted judge, as its figures rest on them."""
+    judges = Rater.objects.filter(workspace=judge.workspace_id, kind=Rater.Kind.JUDGE, label__in=chosen)
+    if judges.filter(provenance=Rater.Provenance.SCRIPTED).exists():
+        Rater.objects.filter(pk=judge.rater_id).update(provenance=Rater.Provenance.SCRIPTED)
 
 
 def choices_for(judge: Judge, study: Study, *, seed: int) -> composite.Choices:

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Rubric, Study, Task
+from annotation.models import Rater, Rubric, Study, Task
 from annotation.studies.life_cycle import make_tasks
 from generation.llm.scripted import ScriptedChat
 from generation.models import Benchmark, Endpoint, Instruction, LanguageModel, Response
@@ -16,8 +16,10 @@ from judging.comparison.drawn_checks import check_agreement, make_check_study
 from judging.judges.making import create_judge
 from judging.leaderboards.table import leaderboard
 from judging.models import JudgeRun
+from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores
 from judging.runs.life_cycle import start_run
 from judging.runs.worker import work_on
+from judging.web.leaderboards.ranking_blocks import notes_of
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
@@ -138,7 +140,7 @@ def test_drawn_checks_go_to_people_without_the_verdict_and_agreement_is_reported
     before = leaderboard(study.benchmark, run.judge.rater, "equal", beside_people=True)
     words = said("draw_checks", run.public_id, "--sample", "6", "--seed", "2")
     drawn = Study.objects.get(kind="check", source__contains=run.public_id)
-    assert f"Study {drawn.slug} is open: 6 checks of run {run.public_id}" in words
+    assert f"Study {drawn.slug} is open: 6 checks of run {run.public_id}, each asked of 1 person. Its page: " in words
     assert set(drawn.tasks.values_list("key", flat=True)) <= set(study.tasks.values_list("key", flat=True))
     again = make_check_study(run, sample=6, seed=2, by=None)
     assert set(again.tasks.values_list("key", flat=True)) == set(drawn.tasks.values_list("key", flat=True))
@@ -166,7 +168,7 @@ def test_drawn_checks_go_to_people_without_the_verdict_and_agreement_is_reported
     assert table.judge_only + table.people_only == 1
     assert sum(found.agreement[kind].n for kind in found.agreement if kind != "all") == 5
     report = said("draw_checks", drawn.slug, "--report")
-    assert "5 of 6 checks answered by 1 people; judge Judgematic" in report
+    assert "5 of 6 checks answered by 1 person; judge Judgematic" in report
     assert "all: agreement 80.0 %" in report
     assert json.loads(said("draw_checks", drawn.slug, "--report", "--json"))["agreement"]["all"]["hits"] == 4
 
@@ -254,3 +256,25 @@ def test_a_run_without_instruction_checks_has_none_to_draw(client):
     page = client.post(place, {"sample": 4, "raters": 1}, follow=True)
     assert "This run has no instruction checks with a verdict yet" in markup(page)
     assert "Have checks answered by people" not in markup(page)
+
+
+def test_figures_of_a_scripted_judge_are_labelled(judged):
+    study, run = judged
+    label = run.judge.rater.label
+    Rater.objects.filter(pk=run.judge.rater_id).update(provenance=Rater.Provenance.REAL)
+    assert not any("scripted" in said("completion", SLUG, "--judge", label, *form) for form in ([], ["--json"]))
+    Rater.objects.filter(pk=run.judge.rater_id).update(provenance=Rater.Provenance.SCRIPTED)
+    sentence = f"{label} is a scripted judge; its verdicts are drawn and say nothing about the models."
+    assert said("completion", SLUG, "--judge", label).splitlines()[-1] == sentence
+    assert json.loads(said("completion", SLUG, "--judge", label, "--json"))["scripted_judges"] == [label]
+    drawn = make_check_study(run, sample=4, seed=2, by=None)
+    task = drawn.tasks.order_by("pk")[0]
+    make_answer(task, make_rater(drawn, label="person"), {task.answer_rubric.criteria.get().key: 1.0})
+    assert sentence in said("draw_checks", drawn.slug, "--report")
+    assert json.loads(said("draw_checks", drawn.slug, "--report", "--json"))["judge_scripted"]
+    scores = ranked_scores(leaderboard(study.benchmark, Rater.objects.get(pk=run.judge.rater_id), "equal"), "ours")
+    assert scores.scripted_judge == label
+    found = compare_rankings(
+        RankedScores("a", {"x": 1, "y": 2, "z": 3}, scripted_judge=label), RankedScores("b", {"x": 3, "y": 2, "z": 1})
+    )
+    assert found.scripted_judges == (label,) and notes_of(found)[-1].endswith(f"whose verdicts are drawn: {label}.")

@@ -27,6 +27,7 @@ from judging.comparison.judge_against_people import (
     weighting_for,
 )
 from judging.leaderboards.weighting import EQUAL, UnknownWeights, Weighting, weighting_named
+from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.web.comparison.blocks import p_text
 
 NAMES = {
@@ -61,16 +62,19 @@ class Command(BaseCommand):
                 weighting = _weighting(study, options["weights"])
                 judge = judge_in(study, options["judge"])
                 report = stored_comparison(study, judge, weighting)
-                failed = [row.judge.name for row in failed_judges(study, judge)]
+                failed, scripted = [row.judge.name for row in failed_judges(study, judge)], scripted_judges([judge])
         except UserError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            marks = {"failed_judges": failed} if failed else {}
+            marks = {"failed_judges": failed, "scripted_judges": scripted}
+            marks = {key: names for key, names in marks.items() if names}
             self.stdout.write(json.dumps({"study": study.slug, **marks, **report}, ensure_ascii=False, indent=2))
         else:
             self.stdout.write(_as_tables(read_back(JudgeComparison, report)), ending="")
             for name in failed:
                 self.stdout.write(failed_note(name))
+            for name in scripted:
+                self.stdout.write(scripted_line(name))
             if line := excluded_line(options["excluded"], task__study=study):
                 self.stdout.write(line)
 

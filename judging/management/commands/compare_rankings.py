@@ -21,6 +21,7 @@ from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import requested_board
 from judging.leaderboards.weighting import EQUAL
+from judging.management.scripted_judges import scripted_line
 from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
 from judging.scores.metrics import METRICS
 from judging.web.leaderboards.ranking_blocks import coefficients_table, models_table, notes_of
@@ -80,7 +81,8 @@ class Command(BaseCommand):
         elif options["csv"]:
             self.stdout.write(as_csv(models).removeprefix("\ufeff"), ending="")
         elif options["latex"]:
-            self.stdout.write(as_latex(coefficients), ending="")
+            marks = "".join(f"% {line}\n" for line in map(scripted_line, found.scripted_judges))
+            self.stdout.write(marks + as_latex(coefficients), ending="")
         elif options["markdown"]:
             notes = "".join(f"\n{note}\n" for note in notes_of(found))
             self.stdout.write(f"{as_markdown(coefficients)}\n{as_markdown(models)}{notes}", ending="")

@@ -17,6 +17,7 @@ from judging.leaderboards.filters import Filters
 from judging.leaderboards.sections import KINDS, Completion, completion_of
 from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
+from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.scores.metrics import FULFILLED
 
 ALL = "all"
@@ -54,19 +55,21 @@ class Command(BaseCommand):
         if not board.outputs:
             raise CommandError(f"{board.judge} answered no instruction checks on benchmark {benchmark.slug}.")
         found = _by_version(board, options["tag"])
-        failed = [row.judge.name for row in board.failed]
+        failed, scripted = [row.judge.name for row in board.failed], scripted_judges([board.judge])
         if options["json"]:
             rows = [
                 {"model": model, "version": version, **asdict(shares)} for (version, model), shares in found.items()
             ]
-            marks = {"failed_judges": failed} if failed else {}
-            said = {"benchmark": benchmark.slug, **marks, "rows": rows}
+            marks = {"failed_judges": failed, "scripted_judges": scripted}
+            said = {"benchmark": benchmark.slug, **{key: names for key, names in marks.items() if names}, "rows": rows}
             self.stdout.write(json.dumps(said, ensure_ascii=False, indent=2))
             return
         for (version, model), shares in found.items():
             self.stdout.write(_in_words(version, model, shares))
         for name in failed:
             self.stdout.write(failed_note(name))
+        for name in scripted:
+            self.stdout.write(scripted_line(name))
 
 
 def _by_version(board: Leaderboard, tag: str) -> dict[tuple[str, str], Completion]:

@@ -13,6 +13,7 @@ from annotation.models import Study
 from annotation.policies.policies import Policies
 from core.errors import UserError
 from judging.comparison.drawn_checks import RATERS, SAMPLE, CheckAgreement, check_agreement, make_check_study
+from judging.management.scripted_judges import scripted_line
 from judging.models import JudgeRun
 
 ENDS = {
@@ -60,8 +61,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Study {study.slug} was created but not opened: {Policies.of(study).refused}")
             return
         self.stdout.write(
-            f"Study {study.slug} is open: {study.tasks.count()} checks of run {run.public_id}, {options['raters']} people "
-            f"each. Its page: {reverse('annotation:desk', args=[study])}"
+            f"Study {study.slug} is open: {_checks(study.tasks.count())} of run {run.public_id}, each asked of "
+            f"{_people(options['raters'])}. Its page: {reverse('annotation:desk', args=[study])}"
         )
 
     def _report(self, options: dict[str, Any]) -> None:
@@ -78,7 +79,8 @@ class Command(BaseCommand):
     def _print(self, study: Study, report: CheckAgreement) -> None:
         answered = report.drawn - report.waiting
         self.stdout.write(
-            f"{study.slug}: {answered} of {report.drawn} checks answered by {report.people} people; judge {report.judge}."
+            f"{study.slug}: {answered} of {_checks(report.drawn)} answered by {_people(report.people)}; "
+            f"judge {report.judge}."
         )
         for kind, share in report.agreement.items():
             table = report.tables[kind]
@@ -92,4 +94,14 @@ class Command(BaseCommand):
                 f"  Cohen's kappa {report.kappa.value:.3f} ({report.kappa.low:.3f} to {report.kappa.high:.3f})"
             )
         if report.even:
-            self.stdout.write(f"  Left out: {report.even} checks on which people are evenly divided.")
+            self.stdout.write(f"  Left out: {_checks(report.even)} on which people are evenly divided.")
+        if report.judge_scripted:
+            self.stdout.write(f"  {scripted_line(report.judge)}")
+
+
+def _checks(count: int) -> str:
+    return "1 check" if count == 1 else f"{count} checks"
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count} people"

@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
-from annotation.models import Rater
 from calibration.management.study_command import add_excluded, excluded_line
 from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.cache import SHOWN
@@ -22,6 +21,7 @@ from judging.leaderboards.filters import TAGS, Filters
 from judging.leaderboards.reports import board_report
 from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
+from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.published.tables import printed_beside
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
 from judging.web.leaderboards.messages import ranks, unranked_notes
@@ -196,8 +196,7 @@ def _notes(board: Leaderboard) -> list[str]:
         f"Score: {SCORES[board.metric.name]}. A number in brackets counts verdicts that could not be used. Intervals "
         "are over whole instructions."
     ]
-    if board.judge.provenance == Rater.Provenance.SCRIPTED:
-        notes.append(f"{board.judge} is a scripted judge; its verdicts are drawn and say nothing about the models.")
+    notes += map(scripted_line, scripted_judges([board.judge]))
     if board.discredited:
         counted = "included here, and nothing is ranked by them" if board.filters.discredited else "left out"
         notes.append(

@@ -13,6 +13,7 @@ from calibration.web.failed_judges import failed_note
 from core.errors import UserError
 from generation.models import Benchmark
 from judging.leaderboards.lengths import scores_by_length
+from judging.management.scripted_judges import scripted_line
 
 
 class Command(BaseCommand):
@@ -54,3 +55,5 @@ class Command(BaseCommand):
             )
         if any(row.judge_failed for row in rows):
             self.stdout.write(failed_note(options["judge"]))
+        if any(row.judge_scripted for row in rows):
+            self.stdout.write(scripted_line(options["judge"]))

@@ -79,7 +79,7 @@ class Command(BaseCommand):
         if options["json"]:
             return _dumped(found.as_json(names, scripted))
         if options["csv"]:
-            return as_csv(cell_list(found, names)).removeprefix("\ufeff")
+            return as_csv(cell_list(found, names, scripted)).removeprefix("\ufeff")
         layout = laid_out(found, names)
         judge_notes = [*map(failed_note, names), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
         if options["latex"]:

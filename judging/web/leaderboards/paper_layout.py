@@ -132,10 +132,10 @@ def dagger_note(layout: LaidTable) -> str:
     ) % {"dagger": DAGGER, "judges": ", ".join(layout.failed)}
 
 
-def cell_list(found: ComputedTable, failed: Collection[str] = ()) -> Table:
+def cell_list(found: ComputedTable, failed: Collection[str] = (), scripted: Collection[str] = ()) -> Table:
     """One line a cell, with every digit of what was recomputed.
 
-    Where a judge `failed`, a last column names those on whose other verdicts the figure rests.
+    Where a judge `failed` or is `scripted`, a last column names those on whose verdicts the figure rests.
     """
     columns = [
         Column(gettext("Row")),
@@ -156,10 +156,12 @@ def cell_list(found: ComputedTable, failed: Collection[str] = ()) -> Table:
         ]
         for cell in found.cells
     ]
-    if failed:
-        columns.append(Column(gettext("Judges that failed their canary texts")))
-        for row, cell in zip(rows, found.cells, strict=True):
-            row.append(", ".join(among(cell.judges, failed)))
+    marks = {gettext("Judges that failed their canary texts"): failed, gettext("Scripted judges"): scripted}
+    for title, judges in marks.items():
+        if judges:
+            columns.append(Column(title))
+            for row, cell in zip(rows, found.cells, strict=True):
+                row.append(", ".join(among(cell.judges, judges)))
     return Table(columns, rows)
 
 

@@ -213,7 +213,7 @@ def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str], script
     if suffix == "json":
         return json.dumps(found.as_json(failed, scripted), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if suffix == "csv":
-        return as_csv(cell_list(found, failed))
+        return as_csv(cell_list(found, failed, scripted))
     layout = laid_out(found, failed)
     judge_notes = [*map(failed_note, failed), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
     if suffix == "tex":

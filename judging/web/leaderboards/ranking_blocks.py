@@ -7,6 +7,7 @@ from calibration.figures.drawing import number
 from calibration.statistics.ranking.rank_correlations import EXACT_FROM, FISHER_FROM, RankCoefficient, RankCorrelations
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.failed_judges import failed_note, marked, with_mark
+from judging.published.layout import scripted_note
 from judging.published.ranking_comparison import RankingComparison
 
 NAMED = 8
@@ -117,7 +118,8 @@ def notes_of(found: RankingComparison) -> list[str]:
                 )
                 % {"n": len(alone), "name": name, "models": names}
             )
-    return [*notes, *(failed_note(judge) for judge in (found.failed_judge, found.other_failed_judge) if judge)]
+    notes += [failed_note(judge) for judge in (found.failed_judge, found.other_failed_judge) if judge]
+    return [*notes, *filter(None, [scripted_note(found.scripted_judges)])]
 
 
 def blocks_of(found: RankingComparison) -> list[Block]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.utils.translation import gettext, ngettext
 
+from annotation.models import Rater
 from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.failed_judges import all_marked, marked, marking, with_mark
@@ -211,6 +212,9 @@ def scores_table(board: Leaderboard) -> Table:
                 cell.n if cell else 0,
             ]
         lines.append([*line, row.words, row.judged, row.unscored])
+    if board.judge.provenance == Rater.Provenance.SCRIPTED:
+        columns.append(Column(gettext("Scripted judges")))
+        lines = [[*line, board.judge.name] for line in lines]
     with marking(board.failed):
         return marked(Table(columns, lines), [board.judge.name] * len(lines))
 

@@ -200,7 +200,11 @@ def test_lengths_and_long_context_models_have_boards_of_their_own(tmp_path):
         "length_scores", "hellobench", judge="gpt-4o", weights="published", json=True, stdout=(out := io.StringIO())
     )
     rows = {row["experiment"]: row for row in json.loads(out.getvalue())}
-    assert list(rows) == ["main", "length-2k", "length-16k"]
+    assert [(name, row["words"]) for name, row in rows.items()] == [
+        ("main", 40),
+        ("length-2k", 1500),
+        ("length-16k", 1400),
+    ]
     # The main experiment counts with the two prompts that the lengths have, and each length is laid beside the same two.
     assert [(row["n"], row["score"], row["difference"], row["shared"]) for row in rows.values()] == [
         (2, pytest.approx(0), None, 0),

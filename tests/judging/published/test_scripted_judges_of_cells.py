@@ -1,5 +1,6 @@
 """Which judge stands for the paper's: the authors' verdicts before a run of ours, a real judge before a scripted one."""
 
+import csv
 import io
 import json
 
@@ -59,5 +60,21 @@ def test_figures_of_a_scripted_judge_are_labelled_in_the_terminal_and_in_files(t
         shown = " ".join(printed("published_table", "hellobench", "4", **options).split())
         assert "rest on scripted judges, whose verdicts are drawn: gpt-4o." in shown
     assert json.loads(printed("published_table", "hellobench", "4", json=True))["scripted_judges"] == ["gpt-4o"]
-    shown = " ".join(printed("leaderboard", "hellobench", judge="gpt-4o").split())
-    assert "gpt-4o is a scripted judge" in shown
+    cells = list(csv.DictReader(io.StringIO(printed("published_table", "hellobench", "4", csv=True))))
+    assert all(cell["Recomputed"] for cell in cells if cell["Scripted judges"])
+    assert {cell["Scripted judges"] for cell in cells} == {"gpt-4o", ""}
+
+
+def test_a_board_of_a_scripted_judge_says_so_in_every_form(tmp_path):
+    summaries_by_two_models(tmp_path)
+    forms = {"json": True}, {"csv": True}, {"markdown": True}, {}
+    for options in forms:
+        assert "cripted" not in printed("leaderboard", "hellobench", judge="gpt-4o", **options)
+    Rater.objects.filter(label="gpt-4o").update(provenance=Rater.Provenance.SCRIPTED)
+    board = json.loads(printed("leaderboard", "hellobench", judge="gpt-4o", json=True))
+    assert board["scripted_judges"] == ["gpt-4o"] and board["models"]
+    rows = list(csv.DictReader(io.StringIO(printed("leaderboard", "hellobench", judge="gpt-4o", csv=True))))
+    assert rows and {row["Scripted judges"] for row in rows} == {"gpt-4o"}
+    for options in ({}, {"markdown": True}):
+        shown = " ".join(printed("leaderboard", "hellobench", judge="gpt-4o", **options).split())
+        assert "gpt-4o is a scripted judge; its verdicts are drawn" in shown

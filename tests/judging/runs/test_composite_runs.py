@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from annotation.models import Score
+from annotation.models import Rater, Score
 from generation.models import Response
 from judging.judges.making import JudgeRefused, create_rule_judge
 from judging.models import Judge
@@ -77,3 +77,16 @@ def test_what_cannot_be_chosen_is_refused(studies):
     with pytest.raises(JudgeRefused, match="Method longer chooses among no judges; leave out --chosen-in"):
         create_rule_judge(workspace=second.workspace, method="longer", chosen_in=first.slug)
     assert not Judge.objects.filter(method="composite").exists()
+
+
+@pytest.mark.parametrize(("prefers", "scripted"), [(1, True), (-1, False)])
+def test_a_composite_is_scripted_where_it_takes_verdicts_of_a_scripted_judge(studies, prefers, scripted):
+    """People prefer A, so that only a judge that does so is taken; it goes before the rules by name."""
+    first, second = studies
+    actor = make_judge_rater(first.workspace, "actor")
+    Rater.objects.filter(pk=actor.pk).update(provenance=Rater.Provenance.SCRIPTED)
+    for task in [*first.tasks.all(), *second.tasks.all()]:
+        make_answer(task, actor, {"preference": prefers})
+    judge = create_rule_judge(workspace=second.workspace, method="composite", chosen_in=first.slug)
+    judged(plan_run(judge=judge, study=second))
+    assert (Rater.objects.get(pk=judge.rater_id).provenance == Rater.Provenance.SCRIPTED) == scripted

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.models import Assignment, Study, Task
+from annotation.models import Assignment, Rater, Study, Task
 from generation.models import GenerationRun, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace
 from tests.markup import markup
@@ -148,3 +148,26 @@ def test_only_readers_of_results_see_it(client, study, address):
     ):
         client.force_login(make_user(role, workspace, username=f"{role}-{workspace.slug}"))
         assert client.get(address, {"weights": "equal"}).status_code == status
+
+
+def test_the_command_says_that_a_judge_is_scripted_and_how_many_words_each_length_has(study):
+    def printed(**options):
+        call_command("length_scores", study.benchmark.slug, judge="strict", stdout=(out := io.StringIO()), **options)
+        return out.getvalue()
+
+    plain = Response.objects.filter(run=None).order_by("pk")
+    for number, response in enumerate(plain):
+        response.words = 10 + number % 2 * 4
+    Response.objects.bulk_update(plain, ["words"])
+    by_model = {}
+    for name, words in plain.values_list("model__name", "words"):
+        by_model.setdefault(name, []).append(words)
+    rows = json.loads(printed(json=True))
+    assert {row["model"]: row["words"] for row in rows if row["experiment"] == "main"} == {
+        name: sum(words) / PROMPTS for name, words in by_model.items()
+    }
+    assert {row["words"] for row in rows if row["experiment"] != "main"} == {40}
+    assert "scripted" not in printed() and not any(row["judge_scripted"] for row in rows)
+    Rater.objects.filter(label="strict").update(provenance=Rater.Provenance.SCRIPTED)
+    assert printed().splitlines()[-1].startswith("strict is a scripted judge; its verdicts are drawn")
+    assert all(row["judge_scripted"] for row in json.loads(printed(json=True)))
