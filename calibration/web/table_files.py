@@ -26,14 +26,14 @@ LATEX_SIGNS = {
     "∞": r"$\infty$",
     "→": r"$\to$",
     "²": "$^2$",
-    "α": r"$\alpha$",
     "ε": r"$\varepsilon$",
-    "κ": r"$\kappa$",
-    "λ": r"$\lambda$",
-    "ρ": r"$\rho$",
-    "σ": r"$\sigma$",
-    "τ": r"$\tau$",
-    "ω": r"$\omega$",
+    **{
+        sign: rf"$\{name}$"
+        for sign, name in {
+            **{"α": "alpha", "β": "beta", "κ": "kappa", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho"},
+            **{"σ": "sigma", "τ": "tau", "χ": "chi", "ω": "omega", "Δ": "Delta", "Σ": "Sigma"},
+        }.items()
+    },
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 

@@ -14,7 +14,6 @@ from accounts.models import Workspace
 from calibration.data.verdicts import JudgesVerdicts
 from calibration.management.terminal_tables import terminal_tables
 from calibration.web.blocks import Column, Table
-from calibration.web.failed_judges import failed_note
 from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from core.terminal import progress_shown
@@ -23,15 +22,12 @@ from judging.published.paper_table import Status
 from judging.published.registry import table_numbered, tables_of
 from judging.web.leaderboards.paper_layout import (
     cell_list,
-    counted,
-    dagger_note,
     failed_on,
     laid_out,
+    latex_of,
+    lines_beside,
     list_json,
-    notes_on,
-    scripted_note,
     scripted_on,
-    table_name,
     title_of,
 )
 
@@ -81,17 +77,12 @@ class Command(BaseCommand):
         if options["csv"]:
             return as_csv(cell_list(found, names, scripted)).removeprefix("\ufeff")
         layout = laid_out(found, names)
-        judge_notes = [*map(failed_note, names), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
+        lines = lines_beside(found, layout, names, scripted)
         if options["latex"]:
-            return "".join(f"% {' '.join(note.split())}\n" for note in judge_notes) + as_latex(layout.as_table)
-        notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
-        source = f"{table_name(found.table)}: {title_of(found.table)}. Source: {found.table.source}."
-        about = [f"{len(found.cells)} cells: {counted(found)}." if found.cells else "This table has no cell.", source]
-        about += [*notes_on(found.table), *judge_notes]
+            return latex_of(layout, lines)
         if options["markdown"]:
-            return as_markdown(layout.as_table) + "\n" + "\n\n".join([*about, *notes]) + "\n"
-        legend = "Printed / recomputed; = where both are equal as printed, – where nothing is printed or computed."
-        return self._printed(layout.as_table, [legend, *about, *notes])
+            return as_markdown(layout.as_table) + "".join(f"\n{line}\n" for line in lines)
+        return self._printed(layout.as_table, lines)
 
     def _listed(self, benchmark: str, found: list[ComputedTable], options: dict[str, Any]) -> str:
         if options["json"]:

@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from accounts.models import Workspace
 from annotation.models import Rater
 from calibration.data.verdicts import JudgesVerdicts, failed_judges
 from calibration.figures.drawing import decimals
 from calibration.web.blocks import Column, Table
+from calibration.web.failed_judges import failed_note
+from calibration.web.table_files import as_latex
 from core.messages.localized import localized
 from core.messages.message import Message
 from core.messages.rendering import for_reader
@@ -185,6 +187,31 @@ def scripted_note(judges: Sequence[str]) -> str:
     return gettext("Some of these figures rest on scripted judges, whose verdicts are drawn: %(judges)s.") % {
         "judges": ", ".join(judges)
     }
+
+
+def lines_beside(
+    found: ComputedTable, layout: LaidTable, failed: Sequence[str] = (), scripted: Sequence[str] = ()
+) -> list[str]:
+    """What stands below a table that is laid out: what its signs mean, the counts, the source, what is known about it
+    and its judges, and the numbered reasons.
+    """
+    n = len(found.cells)
+    counts = ngettext("%(n)d cell: %(counts)s.", "%(n)d cells: %(counts)s.", n) % {"n": n, "counts": counted(found)}
+    known = {"table": table_name(found.table), "title": title_of(found.table), "source": found.table.source}
+    return [
+        gettext("Printed / recomputed; = where both are equal as printed, – where nothing is printed or computed."),
+        counts if n else gettext("This table has no cell."),
+        gettext("%(table)s: %(title)s. Source: %(source)s.") % known,
+        *notes_on(found.table),
+        *map(failed_note, failed),
+        *filter(None, [dagger_note(layout), scripted_note(scripted)]),
+        *(f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons),
+    ]
+
+
+def latex_of(layout: LaidTable, lines: Sequence[str]) -> str:
+    """The table as a tabular, after comments that say what its signs and numbers mean."""
+    return "".join(f"% {' '.join(line.split())}\n" for line in lines) + as_latex(layout.as_table)
 
 
 def words_of(text: str) -> str:

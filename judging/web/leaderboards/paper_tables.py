@@ -18,10 +18,9 @@ from annotation.models import Study
 from annotation.studies.provenance import provenance_of
 from calibration.data.verdicts import failed_judges
 from calibration.web.blocks import Column, Table
-from calibration.web.failed_judges import failed_note
 from calibration.web.freshness import not_yet
 from calibration.web.serving import SUFFIXES
-from calibration.web.table_files import TABLE_FORMATS, as_csv, as_latex, as_markdown
+from calibration.web.table_files import TABLE_FORMATS, as_csv, as_markdown
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.published.computed_tables import ComputedTable, shown_tables
@@ -33,8 +32,9 @@ from judging.web.leaderboards.paper_layout import (
     cell_list,
     dagger_note,
     laid_out,
+    latex_of,
+    lines_beside,
     notes_on,
-    scripted_note,
     scripted_on,
     status_words,
     table_name,
@@ -215,12 +215,10 @@ def _table_file(found: ComputedTable, suffix: str, failed: Sequence[str], script
     if suffix == "csv":
         return as_csv(cell_list(found, failed, scripted))
     layout = laid_out(found, failed)
-    judge_notes = [*map(failed_note, failed), *filter(None, [dagger_note(layout), scripted_note(scripted)])]
+    lines = lines_beside(found, layout, failed, scripted)
     if suffix == "tex":
-        return "".join(f"% {' '.join(note.split())}\n" for note in judge_notes) + as_latex(layout.as_table)
-    notes = [f"[{reason.number}] {reason.status_words}, {reason.n}: {reason.words}" for reason in layout.reasons]
-    notes += [*notes_on(found.table), *judge_notes]
-    return as_markdown(layout.as_table) + "".join(f"\n{note}\n" for note in notes)
+        return latex_of(layout, lines)
+    return as_markdown(layout.as_table) + "".join(f"\n{line}\n" for line in lines)
 
 
 def _list_file(found: Sequence[ComputedTable], suffix: str) -> str:

@@ -27,6 +27,11 @@ def test_latex_escapes_its_signs_and_rounds_as_the_page():
     assert lines[4] == r"50\% of \{x\}\_y\textbackslash{}z & 0.33 & 0.10 & -- \\"
 
 
+def test_latex_has_no_sign_that_its_usual_fonts_lack():
+    lines = as_latex(table(["ρ, τ-b, κ, Δ ≥ 3 ≤ −2", -0.5, None, None])).splitlines()
+    assert lines[4] == (r"$\rho$, $\tau$-b, $\kappa$, $\Delta$ $\geq$ 3 $\leq$ $-$2 & $-$0.50 & -- & -- \\")
+
+
 def test_an_optional_column_is_shown_if_a_row_has_a_value():
     columns = [Column("Item"), Column("Published", 2, optional=True)]
     empty, filled = Table(columns, [["a", None]]), Table(columns, [["a", None], ["b", 0.0]])

@@ -114,7 +114,11 @@ def test_other_forms_show_the_same_cells(workspace):
     assert "[2] differs, 1: Seen elsewhere." in markdown
     assert "Table 2: Mean words | of birds. Source: Somebody, a paper." in markdown
     latex = printed("birds", "2", latex=True)
-    assert r"lark & 11.0 / 10.5 [2] & 3 / 2 [1] \\" in latex and latex.startswith(r"\begin{tabular}{lrr}")
+    comments = [line for line in latex.splitlines() if line.startswith("%")]
+    assert r"lark & 11.0 / 10.5 [2] & 3 / 2 [1] \\" in latex
+    assert latex.splitlines()[len(comments)] == r"\begin{tabular}{lrr}"
+    assert "% [2] differs, 1: Seen elsewhere." in comments
+    assert "% 6 cells: 1 equal, 2 misprint, 1 differs, 2 not computable." in comments
     terminal = printed("birds", "2")
     assert "11.0 / 10.5 [2]" in terminal
     assert "6 cells: 1 equal, 2 misprint, 1 differs, 2 not computable." in terminal
