@@ -38,6 +38,12 @@ class Recording:
             row.counts = {name: count for name, count in asdict(counts).items() if count}
             row.save()
 
+    def stored(self) -> Import | None:
+        """Return the import as it is stored; None if nothing was, or if its transaction was rolled back."""
+        row = self._row
+        same = {name: getattr(row, name) for name in ("command", "file", "sha256", "about")}
+        return Import.objects.filter(pk=row.pk, workspace=row.workspace_id, **same).first() if row.pk else None
+
 
 @contextmanager
 def recorded(command: str, file: Path, by: User | None = None) -> Iterator[Recording]:

@@ -1,7 +1,7 @@
 """A benchmark's own files -> rows: its categories, checklists, instructions, responses, published answers and weights.
 
-Any reader of the shape BenchmarkFiles is loaded here. Each part is one transaction, so that a refused file leaves
-nothing behind and the files before it stay.
+Any reader of the shape BenchmarkFiles is loaded here. Each part is one transaction, so that others can write between
+them; a file that is refused takes the parts before it out again.
 """
 
 import json
@@ -12,8 +12,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import Event, User, Workspace
+from annotation.importing.undo import NotUndone, undo_import
 from annotation.rubrics.library import keep_rubric, load_rubrics, rubric_from_record
 from calibration.fits.published import load_published_weights
 from core.db.created_rows import CreatedRows, collecting
@@ -91,10 +93,26 @@ def load_files(
     """Store the parts with all that they need, each in a transaction of its own.
 
     With `skipped`, bad rows and unreadable files are kept there and the load goes on. `source` is the folder or archive
-    that the import is recorded under. Raises BadRow or UserError.
+    that the import is recorded under. Raises BadRow or UserError, and nothing of the load stays then, unless somebody
+    uses it by now, which the error says.
     """
     with recorded("load_benchmark", source, by) as recording:
-        return _Load(workspace, registered, files, skipped, recording).run(parts, on_part)
+        try:
+            return _Load(workspace, registered, files, skipped, recording).run(parts, on_part)
+        except Exception as problem:
+            _take_back(recording, problem, by)
+            raise
+
+
+def _take_back(recording: Recording, problem: Exception, by: User | None) -> None:
+    """Undo what the parts before a problem have stored. Raises UserError where somebody uses it by now."""
+    found = recording.stored()
+    if found is None:
+        return
+    try:
+        undo_import(found, by=by, clock=timezone.now)
+    except NotUndone as why:
+        raise UserError(messages.NOT_TAKEN_BACK(problem=str(problem), why=str(why))) from problem
 
 
 class _Load:

@@ -21,6 +21,9 @@ UNPACKS_TO = Wording(
     "load the folder.",
 )
 NO_EXPERIMENT = Wording("archive.no_experiment", "These files have no experiment %(experiment)s; they have: %(known)s.")
+NOT_TAKEN_BACK = Wording(
+    "archive.not_taken_back", "%(problem)s What was loaded before it stays, because it is in use by now: %(why)s"
+)
 CORRECT_CATEGORY = Wording("archive.correct_category", "correct it to one of its categories, such as %(category)s")
 NO_READER = Wording("archive.no_reader", "There is no reader for benchmark %(slug)s; there are: %(known)s.")
 FAULT = Wording("archive.fault", "The program has a fault here, which is in its log.")

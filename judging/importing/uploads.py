@@ -53,7 +53,7 @@ class Upload(KeptUpload):
         shutil.rmtree(self.folder / "archive", ignore_errors=True)
         shutil.rmtree(self.folder / "tasks", ignore_errors=True)
         found = Import.objects.filter(
-            workspace=self.workspace, actor=self.user, file=self.file, at__gte=self.asked_at
+            workspace=self.workspace, actor=self.user, file=self.file, at__gte=self.asked_at, undone_at=None
         ).first()
         return replace(self, imported=found.pk if found else None)
 

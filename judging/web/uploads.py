@@ -51,7 +51,7 @@ class ArchiveForm(UploadForm):
     skip = forms.BooleanField(
         required=False,
         label=gettext_lazy("Leave out bad rows and unreadable files"),
-        help_text=gettext_lazy("Otherwise loading stops at the first; the files before it stay loaded."),
+        help_text=gettext_lazy("Otherwise loading stops at the first, and nothing of the archive is loaded."),
     )
 
     def __init__(self, workspaces: QuerySet[Workspace], *args: object) -> None:
@@ -101,10 +101,16 @@ def _context(found: Upload) -> dict[str, object]:
     return {"upload": found, "benchmark": BENCHMARKS.get(found.benchmark), "result": _result(found)}
 
 
+def _after(found: Upload) -> str:
+    """What a stop left behind: nothing, but where somebody uses what was loaded before it, or the worker was stopped."""
+    if found.imported:
+        return _("The files before it are loaded. Correct the file and upload again, or undo the import.")
+    return _("Nothing of the archive was loaded.")
+
+
 def _result(found: Upload) -> Result:
     note = _("Nothing has changed.") if found.state == LOADED and not found.imported else ""
     stopped = _("Loading stopped: %(problem)s") % {"problem": problem_shown(found)} if found.state == REFUSED else ""
-    before = _("The files before it are loaded. Correct the file and upload again, or undo the import.")
     kept = {
         _("Absent, empty or not understood"): found.result.get("absent", []),
         _("Fields that are not read"): [f"{name} ({n:,})" for name, n in found.result.get("unknown", {}).items()],
@@ -113,7 +119,7 @@ def _result(found: Upload) -> Result:
     return Result(
         state_url=reverse("judging:upload_state", args=[found.public_id]),
         working=_("The archive waits for a worker. You can leave this page."),
-        detail=found.part if found.is_at_work else before if stopped and found.imported else "",
+        detail=found.part if found.is_at_work else _after(found) if stopped else "",
         done=found.done,
         total=found.total,
         problem=stopped,

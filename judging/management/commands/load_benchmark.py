@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.members.workspaces import workspace_for_command
 from core.errors import UserError
+from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from core.terminal import progress_shown
 from generation.library.loading import Counts
@@ -62,6 +63,8 @@ class Command(BaseCommand):
                     skipped=skipped,
                     on_part=lambda part: progress(part.size),
                 )
+        except BadRow as error:
+            raise CommandError(f"{error} Nothing of these files was loaded.") from error
         except UserError as error:
             raise CommandError(str(error)) from error
         if skipped:

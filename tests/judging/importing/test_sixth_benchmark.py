@@ -13,11 +13,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.importing.undo import undo_import
-from annotation.models import Assignment, Rater, Score, Study
+from annotation.models import Assignment, Rater, Rubric, Score, Study, Task
 from core.tables.bad_rows import BadRow
 from generation.library import loading
-from generation.models import Benchmark, Import, Instruction, LanguageModel, Response
+from generation.models import Benchmark, Category, Import, Instruction, LanguageModel, Response
 from judging.importing import registry
+from judging.importing.parts import PartLoader
 from tests.annotation.tables import everything
 
 pytestmark = pytest.mark.django_db
@@ -103,13 +104,49 @@ def test_loading_again_changes_nothing(files):
     assert (found["ratings"]["already_there"], found["responses"]["already_there"]) == (12, 6)
 
 
-def test_a_refused_file_leaves_nothing_and_the_files_before_it_stay(files):
+def test_a_refused_file_leaves_nothing_of_the_load(files):
     lines(files / "scores" / "b.jsonl", [{"id": "q0", "answer": "x", "marks": {"Anna": 4, "Bo": 9}}])
     with pytest.raises(CommandError) as refused:
         load(files)
     assert str(refused.value).startswith("scores/b.jsonl line 1: '9' is off the scale of quality, 1 to 5;")
-    assert Assignment.objects.filter(task__response_a__model__name="a").count() == 6
-    assert not Assignment.objects.filter(task__response_a__model__name="b").exists()
+    assert str(refused.value).endswith("Nothing of these files was loaded.")
+    for model in (Assignment, Task, Study, Rater, Response, LanguageModel, Instruction, Category, Rubric, Benchmark):
+        assert not model.objects.exists(), model
+    (row,) = Import.objects.all()
+    assert row.undone_at is not None
+
+
+def test_a_refused_file_leaves_what_was_loaded_before(files):
+    load(files)
+    rows = {
+        model: model.objects.count() for model in (Assignment, Task, Study, Response, Instruction, Category, Rubric)
+    }
+    rows_of_c = [{"id": f"q{n}", "answer": "x", "marks": {"Anna": mark}} for n, mark in enumerate((4, 9))]
+    lines(files / "scores" / "c.jsonl", rows_of_c)
+    with pytest.raises(CommandError, match=r"scores/c\.jsonl line 2"):
+        load(files)
+    assert rows == {model: model.objects.count() for model in rows}
+
+
+def test_what_somebody_uses_by_now_stays_and_the_refusal_says_so(files, monkeypatch):
+    """A study of the first answers is made while the second file is read."""
+    lines(files / "scores" / "b.jsonl", [{"id": "q0", "answer": "x", "marks": {"Anna": 9}}])
+
+    def used(loader, part, rows, store=PartLoader.store):
+        if part.name.endswith("b.jsonl"):
+            response = Response.objects.order_by("pk")[0]
+            study, _made = Study.objects.get_or_create(
+                workspace=response.instruction.benchmark.workspace, slug="mine", defaults={"kind": "stars"}
+            )
+            rubric = Task.objects.filter(response_a=response)[0].answer_rubric
+            new = {"kind": "single", "response_a": response, "answer_rubric": rubric}
+            Task.objects.get_or_create(study=study, key="1", defaults=new)
+        return store(loader, part, rows)
+
+    monkeypatch.setattr(PartLoader, "store", used)
+    with pytest.raises(CommandError, match="What was loaded before it stays, because it is in use by now"):
+        load(files)
+    assert Response.objects.exists()
 
 
 def test_with_skip_bad_rows_and_unreadable_files_are_reported(files, settings, tmp_path):
@@ -162,7 +199,7 @@ def test_a_category_that_the_benchmark_does_not_have_is_named(files):
         load(files)
     assert str(refused.value) == (
         "questions.jsonl line 1: benchmark tinybench has no category 'history'; correct it to one of its categories, "
-        "such as maths."
+        "such as maths. Nothing of these files was loaded."
     )
     assert not Instruction.objects.exists()
 

@@ -11,11 +11,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Membership
+from annotation.models import Study
 from core.messages.message import from_value
 from core.messages.rendering import render
 from core.models import RequestedTask
 from core.tables import messages
-from generation.models import Import, Response
+from generation.models import Import, Instruction, Response
 from judging.importing import uploads
 from tests.factories import make_user, make_workspace
 
@@ -112,8 +113,8 @@ def test_a_bad_row_stops_it_and_is_named(browser, folder):
     shown = page(browser, response)
     assert "Loading stopped: results/generations/main_exp/m1" in shown
     assert "line 2: the line is not valid JSON" in shown
-    assert "The files before it are loaded." in shown
-    assert not Response.objects.exists()
+    assert "Nothing of the archive was loaded." in shown and "The files before it are loaded." not in shown
+    assert not Response.objects.exists() and not Instruction.objects.exists() and not Study.objects.exists()
     assert left_in(folder) == ["state.json"]
 
 
