@@ -15,11 +15,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Event, User, Workspace
+from annotation.importing.messages import CHOICE_MEANS, CORRECT_OR_UNSCORED, CORRECT_VALUE, REMOVE_ONE
 from annotation.importing.undo import NotUndone, undo_import
 from annotation.rubrics.library import keep_rubric, load_rubrics, rubric_from_record
 from calibration.fits.published import load_published_weights
 from core.db.created_rows import CreatedRows, collecting
 from core.errors import UserError
+from core.messages.message import Message
 from core.tables.bad_rows import BadRow, OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
 from generation.importers.benchmark_files import BenchmarkFiles, Part
@@ -32,6 +34,8 @@ from judging.importing.parts import Met, PartLoader, Stored
 from judging.importing.registry import Registered
 
 OnPart = Callable[[Part], None]
+OPTIONS_OF_TABLES = {remedy.code for remedy in (CORRECT_VALUE, CORRECT_OR_UNSCORED, CHOICE_MEANS, REMOVE_ONE)}
+"""Remedies that name an option of load_table."""
 SCALES = settings.BASE_DIR / "fixtures" / "rubrics" / "hellobench.json"
 """Has the scale on which the items of a checklist are answered where a benchmark has none of its own."""
 
@@ -104,6 +108,13 @@ def load_files(
             raise
 
 
+def _with_own_remedy(problem: BadRow) -> BadRow:
+    """Return the problem with a remedy that a load of files has, where it names an option of load_table alone."""
+    if isinstance(problem.remedy, Message) and problem.remedy.code in OPTIONS_OF_TABLES:
+        return BadRow(problem.file, problem.line, problem.reason, messages.CORRECT_OR_SKIP())
+    return problem
+
+
 def _take_back(recording: Recording, problem: Exception, by: User | None) -> None:
     """Undo what the parts before a problem have stored. Raises UserError where somebody uses it by now."""
     found = recording.stored()
@@ -128,7 +139,8 @@ class _Load:
     ) -> None:
         self.workspace, self.registered, self.files = workspace, registered, files
         self.skipped, self.recording = skipped, recording
-        self.on_bad: OnBadRow = refuse if skipped is None else skipped
+        kept: OnBadRow = refuse if skipped is None else skipped
+        self.on_bad: OnBadRow = lambda problem: kept(_with_own_remedy(problem))
         self.loaded = Loaded(registered.slug)
         self.met = Met()
 

@@ -21,6 +21,7 @@ UNPACKS_TO = Wording(
     "load the folder.",
 )
 NO_EXPERIMENT = Wording("archive.no_experiment", "These files have no experiment %(experiment)s; they have: %(known)s.")
+CORRECT_OR_SKIP = Wording("archive.correct_or_skip", "correct it, or leave out the bad rows")
 NOT_TAKEN_BACK = Wording(
     "archive.not_taken_back", "%(problem)s What was loaded before it stays, because it is in use by now: %(why)s"
 )

@@ -64,7 +64,9 @@ class Command(BaseCommand):
                     on_part=lambda part: progress(part.size),
                 )
         except BadRow as error:
-            raise CommandError(f"{error} Nothing of these files was loaded.") from error
+            raise CommandError(
+                f"{error} Nothing of these files was loaded; --on-error skip loads what can be read."
+            ) from error
         except UserError as error:
             raise CommandError(str(error)) from error
         if skipped:

@@ -291,7 +291,8 @@ def test_a_bad_line_leaves_nothing_loaded(clone):
     with pytest.raises(CommandError) as refused:
         load(clone.root, "--experiment", "main")
     assert str(refused.value) == (
-        f"{name} line 4: the line is not valid JSON; write one JSON object per line. Nothing of these files was loaded."
+        f"{name} line 4: the line is not valid JSON; write one JSON object per line. "
+        "Nothing of these files was loaded; --on-error skip loads what can be read."
     )
     assert not Assignment.objects.exists() and not Response.objects.exists() and not Instruction.objects.exists()
 
