@@ -23,7 +23,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from core.text import storable
 from generation.importers.benchmark_files import Part, StudyShape
+from generation.importers.json_arrays import json_array
 from generation.importers.messages import of_files
 from generation.importers.records import (
     MAIN,
@@ -233,9 +234,9 @@ class Href:
             on_bad(BadRow(name, problem.line, problem.reason, problem.remedy))
 
         try:
-            rows = _array(path) if path.suffix.lower() == ".json" else read_rows(path, (), renamed)
+            rows = _array(path, renamed) if path.suffix.lower() == ".json" else read_rows(path, (), renamed)
             for row in rows:
-                yield Row(Place(name, row.place.line), row.values)
+                yield Row(replace(row.place, file=name), row.values)
         except BadRow as problem:
             raise BadRow(name, problem.line, problem.reason, problem.remedy) from problem
 
@@ -451,20 +452,17 @@ def _is_data(path: Path) -> bool:
     return path.suffix.lower() in FORMATS and not hidden
 
 
-def _array(path: Path) -> Iterator[Row]:
+@dataclass(frozen=True, slots=True)
+class _Entry(Place):
+    """Where an entry of an array begins, with its number: several may begin on one line."""
+
+    number: int
+
+
+def _array(path: Path, on_bad: OnBadRow) -> Iterator[Row]:
     """Yield the objects of a JSON array, every value as text, as other tables are read. Raises BadRow."""
-    try:
-        found = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise BadRow(path.name, 0, of_files.NOT_UTF8(byte=error.start + 1), of_tables.SAVE_AS_UTF8()) from error
-    except (ValueError, RecursionError) as error:
-        raise BadRow(path.name, 0, of_files.NOT_JSON(), of_files.COPY_OR_WRITE()) from error
-    if not isinstance(found, list):
-        raise BadRow(path.name, 0, of_files.NO_ARRAY_OF_ROWS(), of_files.IN_BRACKETS())
-    for number, value in enumerate(found, 1):
-        if not isinstance(value, dict):
-            raise BadRow(path.name, number, of_files.NO_ROW_OBJECT(), of_files.OBJECT_A_ROW())
-        yield Row(Place(path.name, number), {str(key): _text(item) for key, item in value.items()})
+    for number, (place, value) in enumerate(json_array(path, on_bad)):
+        yield Row(_Entry(place.file, place.line, number), {str(key): _text(item) for key, item in value.items()})
 
 
 def _text(value: object) -> str:

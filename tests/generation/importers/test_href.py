@@ -239,8 +239,11 @@ def test_broken_files_are_named(tmp_path):
     (tmp_path / "data.parquet").unlink()
     (folder / "responses.jsonl").unlink()
     (folder / "llm").mkdir()
-    (folder / "llm" / "annotations.json").write_text("[{")
-    with pytest.raises(BadRow, match=r"m/brainstorm/llm/annotations\.json: the file is not valid JSON"):
+    good = [verdict((f"{number}", "a"), ("b", "b"), ("X", 0), 1) for number in (1, 2)]
+    (folder / "llm" / "annotations.json").write_text(json.dumps(good, indent=2)[:-9])
+    last = (folder / "llm" / "annotations.json").read_text().count("\n") + 1
+    broken = rf"^m/brainstorm/llm/annotations\.json line {last}: the text is not valid JSON from here on"
+    with pytest.raises(BadRow, match=broken):
         records(Href(tmp_path), PreferenceRecord)
     (folder / "llm" / "annotations.json").write_text(json.dumps([verdict(("a", "a"), ("b", "b"), ("X", 0), 7)]))
     with pytest.raises(BadRow, match=r"line 1: the preference '7' is none of 0, 1, 1\.5 and 2"):
