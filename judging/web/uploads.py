@@ -140,11 +140,28 @@ def _result(found: Upload) -> Result:
     )
 
 
+KINDS = {
+    "rubrics": gettext_lazy("rubrics"),
+    "checklists": gettext_lazy("checklists"),
+    "weights": gettext_lazy("published weights"),
+    "instructions": gettext_lazy("instructions"),
+    "responses": gettext_lazy("responses"),
+    "verdicts": gettext_lazy("verdicts"),
+    "ratings": gettext_lazy("ratings"),
+    "preferences": gettext_lazy("preferences"),
+    "checks": gettext_lazy("checks of instructions"),
+    "published counts": gettext_lazy("published counts"),
+    "lines": gettext_lazy("rows left out"),
+}
+"""Kinds of records as the loader names them, and what the page calls them."""
+
+
 def _counts(found: Upload) -> list[tuple[object, list[int]]]:
-    """(kind of record, its counts) of what was loaded."""
+    """(kind of record, its counts) of what was loaded; a kind of which there is nothing is left out."""
     names = ("created", "completed", "already_there", "unscored", "skipped")
-    return [
-        (kind, [one.get(name, 0) for name in names])
+    rows = [
+        (KINDS.get(kind, kind), [one.get(name, 0) for name in names])
         for kind, one in found.result.items()
         if isinstance(one, dict) and "created" in one
     ]
+    return [row for row in rows if any(row[1])]

@@ -18,6 +18,7 @@ from core.models import RequestedTask
 from core.tables import messages
 from generation.models import Import, Instruction, Response
 from judging.importing import uploads
+from judging.web.uploads import KINDS
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -264,3 +265,14 @@ def test_a_workspace_that_is_not_led_cannot_be_chosen(browser, lead):
     other = make_workspace("other")
     Membership.objects.create(workspace=other, user=lead, role="rater")
     assert send(browser, clone(), workspace=other.pk).status_code == 422
+
+
+def test_kinds_of_records_are_named_in_the_readers_language_and_empty_ones_left_out(browser):
+    response = send(browser, clone())
+    uploads.carry_out(*RequestedTask.objects.get().arguments)
+    (upload,) = uploads.uploads()
+    assert set(KINDS) >= {key for key, one in upload.result.items() if isinstance(one, dict) and "created" in one}
+    english = page(browser, response)
+    assert '<th scope="row">verdicts</th>' in english and '<th scope="row">published weights</th>' not in english
+    chinese = browser.get(response.url, headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert '<th scope="row">判定</th>' in chinese and ">verdicts<" not in chinese
