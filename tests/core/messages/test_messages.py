@@ -62,6 +62,7 @@ def test_every_marked_sentence_has_a_translation_with_the_same_values(msgid):
         said = translation.gettext(msgid)
     assert CHINESE.search(said), msgid
     assert sorted(re.findall(r"%\((\w+)\)s", said)) == sorted(re.findall(r"%\((\w+)\)s", msgid))
+    assert "%" not in re.sub(r"%%|%\(\w+\)s", "", said), "a percent sign stands twice in a template"
 
 
 def test_a_message_is_its_english_text_and_remembers_code_and_parameters():
