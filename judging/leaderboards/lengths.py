@@ -88,7 +88,7 @@ def scores_by_length(
             values = plain if experiment == MAIN_EXPERIMENT else _of_prompts(board, model, prompts)
             if values:
                 own = np.unique(_own(board, model, prompts).response).tolist()
-                mean = _mean([words[response] for response in own if response in words])
+                mean = _mean([float(n) for n in map(words.get, own) if n is not None])
                 rows.append(_row(board, model, experiment, values, mean, plain, draws, seed))
     failed, scripted = bool(failed_judges(benchmark, named)), named.provenance == Rater.Provenance.SCRIPTED
     return [replace(row, judge_failed=failed, judge_scripted=scripted) for row in rows]
