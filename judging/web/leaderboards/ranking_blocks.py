@@ -7,8 +7,8 @@ from calibration.figures.drawing import number
 from calibration.statistics.ranking.rank_correlations import EXACT_FROM, FISHER_FROM, RankCoefficient, RankCorrelations
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.failed_judges import failed_note, marked, with_mark
-from judging.published.layout import scripted_note
 from judging.published.ranking_comparison import RankingComparison
+from judging.web.leaderboards.paper_layout import scripted_note
 
 NAMED = 8
 SIGNIFICANT = 0.05
