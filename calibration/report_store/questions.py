@@ -10,10 +10,11 @@ from typing import Any, TypeVar, cast
 
 from django.db.models import Max
 
+from annotation.counters.counts import StudyCounts, counts_of
 from annotation.models import Study, are_excluded_shown
 from annotation.policies.policies import Policies
 from calibration.models import Report
-from calibration.report_store.state import State, state_of
+from calibration.report_store.state import State, scores_of, state_of
 
 T = TypeVar("T")
 SHAPE = 14
@@ -124,8 +125,17 @@ def _known(name: str, study: Study, read: Callable[[], T]) -> T:
     return cast(T, known[name, study.pk])
 
 
+def _counts(study: Study) -> StudyCounts | None:
+    return _known("counts", study, lambda: counts_of(study))
+
+
 def _state(study: Study) -> State:
-    return _known("state", study, lambda: state_of(study))
+    return _known("state", study, lambda: state_of(study, _counts))
+
+
+def scores_known(study: Study) -> int:
+    """Return how many scores a study has; within `state_read_once` as of when its state was read."""
+    return scores_of(study, _counts)
 
 
 def _standing(study: Study) -> list[int]:

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models import Count, Max, Q
 
-from annotation.counters.counts import counts_of
+from annotation.counters.counts import StudyCounts, counts_of
 from annotation.models import Assignment, Score, Study, Task
 from calibration.data.verdicts import judged_elsewhere
 from generation.models import Category, Instruction, Response
@@ -22,6 +22,9 @@ REMEMBERED_SECONDS = 3600
 T = TypeVar("T")
 
 
+ReadCounts = Callable[[Study], StudyCounts | None]
+
+
 @dataclass(frozen=True)
 class State:
     """The state as JSON values, and the number of answers that it counts."""
@@ -30,13 +33,13 @@ class State:
     answers: int
 
 
-def state_of(study: Study) -> State:
+def state_of(study: Study, read: ReadCounts = counts_of) -> State:
     """Read the state of a study.
 
     Its own answers are counted by the database (annotation.counters). What judges answered elsewhere and the categories
     are read again only after one of them has changed, as far as this process knows what they were.
     """
-    counts = counts_of(study)
+    counts = read(study)
     if counts is None:
         return _from_rows(study)
     others = f"{study.pk}-{counts.tasks}-{counts.judged_elsewhere}"
@@ -80,9 +83,9 @@ def _elsewhere(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def scores_of(study: Study) -> int:
+def scores_of(study: Study, read: ReadCounts = counts_of) -> int:
     """Return how many scores a study has."""
-    counts = counts_of(study)
+    counts = read(study)
     return Score.objects.filter(assignment__task__study=study).count() if counts is None else counts.scores
 
 

@@ -14,9 +14,9 @@ from calibration.report_store.questions import (
     asked_hash_of,
     latest_of,
     question_of,
+    scores_known,
     shown_setting,
 )
-from calibration.report_store.state import scores_of
 
 SLOW_SCORES = 60_000
 __all__ = [
@@ -95,4 +95,4 @@ def latest_reports(study: Study) -> list[tuple[Report, int]]:
 
 def is_slow(study: Study) -> bool:
     """Whether a report takes so long to compute that a worker has to do it."""
-    return scores_of(study) > SLOW_SCORES
+    return scores_known(study) > SLOW_SCORES

@@ -88,7 +88,7 @@ def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
 @api_view(["GET"])
 @needs(Scope.READ)
 def causes(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """Why a judge and people differ: the output of `manage.py causes --json`."""
+    """Why a judge and people differ: the output of `manage.py compare_judge --causes --json`."""
     study = study_to_read(request, workspace, slug)
     try:
         name = request.query_params.get("judge", "")

@@ -9,7 +9,7 @@ from celery.contrib.testing.worker import start_worker
 from celery.signals import setup_logging
 from django.conf import settings
 
-from judging.management.commands import serve
+from accounts.management.commands import serve
 
 QUEUES = {settings.RUNS, settings.REPORTS, settings.SWEEPS}
 

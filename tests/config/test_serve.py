@@ -6,7 +6,7 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.management.commands import serve
+from accounts.management.commands import serve
 
 pytestmark = pytest.mark.django_db
 

@@ -13,12 +13,15 @@ from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study, excluded_shown
 from calibration.data.verdicts import failed_judges
 from calibration.management.study_command import add_excluded, excluded_line
+from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.codec import read_back
+from calibration.reports.registry import Settings, report_of, stored_report
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.web.failed_judges import failed_note
 from calibration.web.judges.correlations import simpson_words, slope_words
 from calibration.web.messages.people_estimates import populations_meaning
 from core.errors import UserError
+from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.judge_against_people import (
     ItemAgreement,
     JudgeComparison,
@@ -29,6 +32,7 @@ from judging.comparison.judge_against_people import (
 from judging.leaderboards.weighting import EQUAL, UnknownWeights, Weighting, weighting_named
 from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.web.comparison.blocks import p_text
+from judging.web.comparison.causes import causes_page
 
 NAMES = {
     "spearman": "Spearman",
@@ -49,6 +53,11 @@ class Command(BaseCommand):
         parser.add_argument("--judge", required=True, help="Name of the judge.")
         parser.add_argument("--weights", default="", help="A fit, or equal; default: the study's newest fit.")
         add_excluded(parser)
+        parser.add_argument(
+            "--causes",
+            action="store_true",
+            help="Say why the two differ instead: the judge, the guideline, or one rater who stands apart from the others.",
+        )
         parser.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,6 +70,9 @@ class Command(BaseCommand):
             with excluded_shown(options["excluded"]):
                 weighting = _weighting(study, options["weights"])
                 judge = judge_in(study, options["judge"])
+                if options["causes"]:
+                    self.stdout.write(_causes(study, causes_settings(judge.public_id), options["json"]), ending="")
+                    return
                 report = stored_comparison(study, judge, weighting)
                 failed, scripted = [row.judge.name for row in failed_judges(study, judge)], scripted_judges([judge])
         except UserError as error:
@@ -87,6 +99,19 @@ def _weighting(study: Study, name: str) -> Weighting:
     if study.benchmark is None:
         raise UnknownWeights("This study has no benchmark and therefore no named weights; leave out --weights.")
     return weighting_named(study.benchmark, name)
+
+
+def _causes(study: Study, settings: Settings, as_json: bool) -> str:
+    if as_json:
+        return json.dumps(stored_report(study, CAUSES_REPORT, settings), ensure_ascii=False, indent=2) + "\n"
+    page = causes_page(study, report_of(study, CAUSES_REPORT, settings))
+    paper = io.StringIO()
+    console = Console(file=paper, width=110)
+    console.print(page.opening, markup=False, highlight=False)
+    for block in page.blocks:
+        for part in terminal_tables(block.table, console.width, title=block.title) if block.table else ():
+            console.print(part)
+    return paper.getvalue()
 
 
 def _as_tables(report: JudgeComparison) -> str:

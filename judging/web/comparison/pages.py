@@ -73,9 +73,9 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
     if (nothing_new := unchanged(request, freshness)) is not None:
         return nothing_new
     order = request.GET.get("order", "")
-    currency = currency_of(study.workspace_id) if panels else ""
     ranked = judge_rows(study, panels, [row.judge.pk for row in failed])
     rows = ordered(ranked, order)
+    currency = currency_of(study.workspace_id) if any(row.price is not None for row in rows) else ""
     if "file" in request.GET and kind_asked(study) == "scores":
         found = [*comparison_blocks(panels), *shown.get("blocks", [])]
         if panels:
@@ -165,9 +165,11 @@ def _panels(study: Study, known: Sequence[JudgesVerdicts]) -> tuple[list[Compari
     """Return a panel per judge, and how old they are; without overall scores there is nothing to do."""
     weighting = weighting_for(study)
     judges = [row.judge for row in known if row.verdicts]
-    if not (is_slow(study) and has_overall(study)):
+    with state_read_once():
+        slow = is_slow(study) and has_overall(study)
+        stored = _stored(study, judges, weighting) if slow else {}
+    if not slow:
         return [comparison_panel(study, judge, weighting) for judge in judges], Freshness()
-    stored = _stored(study, judges, weighting)
     freshness = together(parts for _weights, _row, parts in stored.values())
     if not freshness.current:
         freshness = freshness.of_refresh(refresh(study, KIND, {}, "judging.compare", are_excluded_shown()))
@@ -194,8 +196,7 @@ def _stored(
     found: dict[Rater, tuple[Weighting, Report | None, Freshness]] = {}
     for weights in (weighting, Weighting(EQUAL)):
         left = [judge for judge in judges if judge not in found]
-        with state_read_once():
-            questions = [question_about(study, judge, weights) for judge in left]
+        questions = [question_about(study, judge, weights) for judge in left]
         for judge, question, row in zip(left, questions, rows_of(questions), strict=True):
             if row is not None:
                 current = row.settings_hash == question.settings_hash

@@ -12,10 +12,10 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
+from accounts.management.commands import serve
 from accounts.members.changes import PeopleRefused
 from accounts.members.first_owner import CodeRefused, OwnerKnown, make_first_owner, new_code
 from accounts.models import Event, Membership, SetupCode, SignInAttempt, User, Workspace
-from judging.management.commands import serve
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
 
