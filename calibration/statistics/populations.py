@@ -71,7 +71,7 @@ class CrossedVariance:
 
 @dataclass(frozen=True)
 class IntervalEnds:
-    """The ends (q,) of a 95 % interval, nan where `not_stated` says why there is none."""
+    """The ends (q,) of an interval, of 95 % if no other confidence was asked for; nan where `not_stated` says why."""
 
     low: FloatArray
     high: FloatArray
@@ -200,28 +200,33 @@ def ratio_of_sums(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
     return sums[:, :1] / np.where(defined, sums[:, 1], 1.0)[:, None], defined
 
 
-def such_raters(variance: CrossedVariance, scale: Scale) -> IntervalEnds:
-    """The 95 % interval for such raters, with Student's t on the scale named.
+def such_raters(variance: CrossedVariance, scale: Scale, *, confidence: float = 0.95) -> IntervalEnds:
+    """The interval of this confidence for such raters, with Student's t on the scale named.
 
     A share has Wilson's interval of as many independent answers as would be as uncertain (where all are alike, as many as
     there are instructions), a correlation Fisher's scale by the delta method, everything else its own scale.
     """
-    return _ends(variance, variance.such, variance.freedom, scale, variance.not_stated)
+    return _ends(variance, variance.such, variance.freedom, scale, variance.not_stated, confidence)
 
 
-def these_raters(variance: CrossedVariance, scale: Scale) -> IntervalEnds:
-    """The 95 % interval for these raters, as such_raters but with the instructions' variance alone."""
+def these_raters(variance: CrossedVariance, scale: Scale, *, confidence: float = 0.95) -> IntervalEnds:
+    """The interval of this confidence for these raters, as such_raters but with the instructions' variance alone."""
     freedom = np.full(variance.value.shape, variance.n_instructions - 1.0)
     reason: NotStated | None = None
     if variance.n_instructions < MIN_CLUSTERS:
         reason = "few_instructions"
     elif np.isnan(variance.these).any():
         reason = "undefined_without_one"
-    return _ends(variance, variance.these, freedom, scale, reason)
+    return _ends(variance, variance.these, freedom, scale, reason, confidence)
 
 
 def _ends(
-    found: CrossedVariance, variance: FloatArray, freedom: FloatArray, scale: Scale, reason: NotStated | None
+    found: CrossedVariance,
+    variance: FloatArray,
+    freedom: FloatArray,
+    scale: Scale,
+    reason: NotStated | None,
+    confidence: float,
 ) -> IntervalEnds:
     from scipy.special import stdtrit
 
@@ -229,7 +234,7 @@ def _ends(
     if reason is not None:
         nothing = np.full(value.shape, np.nan)
         return IntervalEnds(nothing, nothing, reason)
-    reach = np.asarray(stdtrit(freedom, 0.975), dtype=np.float64)
+    reach = np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
     if scale == "share":
         return _share_ends(found, variance, reach)
     half = reach * np.sqrt(variance)

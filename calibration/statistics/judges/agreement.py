@@ -47,6 +47,20 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class BesideBaseline:
+    """Agreement with people of a judge and of a baseline judge, and of people among themselves, on `n` common tasks.
+
+    `gain` is the judge's minus the baseline's.
+    """
+
+    judge: PeopleEstimate
+    baseline: PeopleEstimate
+    people: PeopleEstimate
+    gain: PeopleEstimate
+    n: int
+
+
+@dataclass(frozen=True)
 class JudgePair:
     """Agreement of the judges at places `one` and `other` on their `n` common tasks, and the first minus the second.
 
@@ -85,6 +99,19 @@ def beside_people(people: LabelledTasks, verdicts: IntArray, *, seed: int = 0) -
         ["share", "share", "plain"], lambda rates: [rates[:, 0], rates[:, 1], rates[:, 0] - rates[:, 1]], seed
     )
     return Beside(judge, theirs, apart, table.n)
+
+
+def beside_baseline(
+    people: LabelledTasks, verdicts: IntArray, *, confidence: float = 0.95, seed: int = 0
+) -> BesideBaseline:
+    """A judge beside a baseline, verdicts (2, highest task + 1), -1 for none, on the tasks that both judged.
+
+    The interval of the gain has this `confidence`, those of the agreements 95 %. Raises TooFewRatings without a common task.
+    """
+    table = _Table.of(people, verdicts)
+    judge, baseline, theirs = table.estimates(["share"] * 3, lambda rates: list(rates.T), seed)
+    (gain,) = table.estimates(["plain"], lambda rates: [rates[:, 0] - rates[:, 1]], seed, confidence)
+    return BesideBaseline(judge, baseline, theirs, gain, table.n)
 
 
 def same_as_majority(people: LabelledTasks, verdicts: IntArray, *, seed: int = 0) -> PeopleEstimate:
@@ -236,12 +263,14 @@ class _Table:
         sums = TaskSums(instruction, rater, first, len(said) + 2, whole, without)
         return cls(sums, int(kept.size), people.positions)
 
-    def estimates(self, scales: Sequence[Scale], combine: Combine, seed: int) -> list[PeopleEstimate]:
+    def estimates(
+        self, scales: Sequence[Scale], combine: Combine, seed: int, confidence: float = 0.95
+    ) -> list[PeopleEstimate]:
         def statistic(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
             rates, defined = _ratios(sums)
             return np.column_stack(combine(rates)), defined
 
-        return estimates_of(self.sums, statistic, scales, positions=self.positions, seed=seed)
+        return estimates_of(self.sums, statistic, scales, positions=self.positions, seed=seed, confidence=confidence)
 
 
 def _ratios(sums: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -66,8 +66,12 @@ def estimates_of(
     positions: bool = False,
     least_raters: int = LEAST_RATERS,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> list[PeopleEstimate]:
-    """The quantities of a statistic of sums over tasks, each on its own scale. Raises NoStatistic as crossed_variance."""
+    """The quantities of a statistic of sums over tasks, each on its own scale, with intervals of this confidence.
+
+    Raises NoStatistic as crossed_variance.
+    """
     variance = crossed_variance(sums, statistic, least_raters=least_raters, seed=seed)
     left_out = np.full((0, len(scales)), np.nan)
     if variance.n_instructions < MIN_CLUSTERS:
@@ -75,7 +79,9 @@ def estimates_of(
         values, defined = statistic(added.sum(axis=0) - added)
         left_out = values[defined]
     return [
-        people_estimate(_at(variance, place), scale, left_out=left_out[:, place], positions=positions)
+        people_estimate(
+            _at(variance, place), scale, left_out=left_out[:, place], positions=positions, confidence=confidence
+        )
         for place, scale in enumerate(scales)
     ]
 
@@ -127,11 +133,12 @@ def _at(variance: CrossedVariance, place: int) -> CrossedVariance:
 
 
 def people_estimate(
-    variance: CrossedVariance, scale: Scale, *, left_out: FloatArray, positions: bool = False
+    variance: CrossedVariance, scale: Scale, *, left_out: FloatArray, positions: bool = False, confidence: float = 0.95
 ) -> PeopleEstimate:
     """The estimate of a variance's one quantity; left_out (g,) are its values without each instruction.
 
-    `positions`: the raters are positions in a data set rather than persons, so that nothing is said of such raters.
+    `positions`: the raters are positions in a data set rather than persons, so that nothing is said of such raters. A
+    stated interval has this `confidence`, whatever the name of its kind.
     """
     value = float(variance.value[0])
     over = {"clusters": variance.n_instructions, "raters": variance.n_raters}
@@ -145,11 +152,11 @@ def people_estimate(
             return PeopleEstimate(value, value, value, "none", "these", None, None, None, few, **over)
         ends = float(known.min()), float(known.max())
         return PeopleEstimate(value, *ends, "leave_one_out_range", "these", None, None, None, few, **over)
-    these = these_raters(variance, scale)
+    these = these_raters(variance, scale, confidence=confidence)
     if these.not_stated is not None:
         return PeopleEstimate(value, value, value, "none", "these", None, None, None, these.not_stated, **over)
     ends = float(these.low[0]), float(these.high[0])
-    such = such_raters(variance, scale)
+    such = such_raters(variance, scale, confidence=confidence)
     if positions or such.not_stated is not None:
         why: WhyNot = "positions" if positions else such.not_stated or ""
         p = _p(value, float(variance.these[0]), variance.n_instructions - 1.0, scale)
