@@ -9,7 +9,7 @@ from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
-from judging.api import comparisons, jobs, making, probing, results as judging
+from judging.api import aligning, comparisons, jobs, making, probing, results as judging
 
 app_name = "api"
 urlpatterns = [
@@ -78,6 +78,12 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/causes/", comparisons.causes, name="causes"),
     path("w/<str:workspace>/studies/<str:slug>/panel/", comparisons.panel, name="panel"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
+    path("w/<str:workspace>/studies/<str:slug>/alignments/", aligning.alignments, name="alignments"),
+    path("w/<str:workspace>/studies/<str:slug>/alignments/begin/", aligning.begin, name="begin_alignment"),
+    path("alignments/<str:public_id>/", aligning.alignment, name="alignment"),
+    path("alignments/<str:public_id>/versions/", aligning.add, name="add_version"),
+    path("alignments/<str:public_id>/drafts/", aligning.drafts, name="drafts"),
+    path("alignments/<str:public_id>/looks/", aligning.look, name="take_look"),
     path("w/<str:workspace>/studies/<str:slug>/exports/", jobs.make_export, name="make_export"),
     path("exports/<str:public_id>/file/", jobs.export_file, name="export_file"),
     path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),

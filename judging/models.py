@@ -244,6 +244,88 @@ class Reply(models.Model):
         return f"{self.item_id}#{self.attempt}"
 
 
+class Alignment(models.Model):
+    """Versions of a judge compared with a `baseline` by people's answers to one criterion of a study, on three parts.
+
+    `parts` has the primary keys of the instructions of each part, {"training", "validation", "test"}: split once, by `seed`
+    and the `shares` in that order, and never changed.
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, models.PROTECT, related_name="alignments")
+    baseline = models.ForeignKey(Judge, models.PROTECT, related_name="alignments")
+    criterion = models.CharField(max_length=100)
+    seed = models.PositiveBigIntegerField(default=0)
+    shares = models.JSONField()
+    parts = models.JSONField()
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.baseline} on {self.study}"
+
+    @property
+    def workspace_id(self) -> int:
+        return self.study.workspace_id
+
+
+class AlignmentVersion(models.Model):
+    """A judge that is measured beside the baseline; `draft` is the reply of the model that proposed its prompt."""
+
+    class Proposer(models.TextChoices):
+        LEAD = "lead", _("Lead")
+        MODEL = "model", _("Model")
+
+    alignment = models.ForeignKey(Alignment, models.CASCADE, related_name="versions")
+    judge = models.ForeignKey(Judge, models.PROTECT, related_name="+")
+    proposed_by = models.CharField(max_length=10, choices=Proposer.choices, default=Proposer.LEAD)
+    draft = models.ForeignKey(Response, models.SET_NULL, null=True, blank=True, related_name="+")
+    added_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["alignment", "judge"], name="one_version_per_alignment_and_judge")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.alignment_id}: {self.judge}"
+
+
+class AlignmentLook(models.Model):
+    """One version measured once on the test part, at the `level` of look `number`, from 1 up. Append-only.
+
+    `figures` is a BesideBaseline of calibration/statistics/judges/agreement.py, whose gain has an interval of 1 - level.
+    """
+
+    class Claim(models.TextChoices):
+        BETTER = "better", _("Better")
+        WORSE = "worse", _("Worse")
+        NOT_SHOWN = "not_shown", _("Not shown")
+
+    alignment = models.ForeignKey(Alignment, models.CASCADE, related_name="looks")
+    version = models.OneToOneField(AlignmentVersion, models.CASCADE, related_name="look")
+    number = models.PositiveIntegerField()
+    level = models.FloatField()
+    claim = models.CharField(max_length=10, choices=Claim.choices)
+    figures = models.JSONField()
+    taken_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["alignment", "number"], name="one_look_per_alignment_and_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.alignment_id}: look {self.number}"
+
+
 class PromptTrial(AnyRun):
     """A version of a prompt, asked about one or a few real answers before any judge is made of it.
 

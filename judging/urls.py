@@ -2,6 +2,7 @@ from django.urls import path
 
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
+from judging.web.alignment import pages as alignment_pages
 from judging.web.comparison import depth_pages, pages as comparison_pages, unrated_models
 from judging.web.judges import card as card_pages, pages as judge_pages, trials as trial_pages
 from judging.web.leaderboards import (
@@ -67,6 +68,7 @@ urlpatterns = [
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/judges/causes/", result_view(depth_pages.CAUSES_PAGE), name="causes"),
     path("<study:slug>/judges/panel/", result_view(depth_pages.PANEL_PAGE), name="judge_panel"),
+    path("<study:slug>/judges/alignment/", alignment_pages.new_alignment, name="new_alignment"),
     path("<study:slug>/judges/unrated/", unrated_models.unrated_models_page, name="unrated_models"),
     path("<study:slug>/export/", archive.export, name="export"),
     path("<study:slug>/export/file/", archive.export_file, name="export_file"),
@@ -74,6 +76,10 @@ urlpatterns = [
     path("<study:slug>/export/files/", archive.made_files, name="made_files"),
     path("<study:slug>/export/files/<str:public_id>/", archive.made_file, name="made_file"),
     path("<study:slug>/export/files/<str:public_id>/remove/", archive.remove_file, name="remove_file"),
+    # /alignments/
+    path("alignments/<str:public_id>/", alignment_pages.alignment, name="alignment"),
+    path("alignments/<str:public_id>/propose/", alignment_pages.propose_prompt, name="propose_prompt"),
+    path("alignments/<str:public_id>/look/<str:judge_id>/", alignment_pages.look_at_test, name="take_look"),
     # /watches/
     path("watches/", monitor_pages.watches, name="watches"),
     path("watches/new/", monitor_pages.new_watch, name="new_watch"),

@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models import Count, Q
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, Task
-from calibration.data.frames import ABOUT_RESPONSES, Floats, Ints
+from calibration.data.frames import ABOUT_RESPONSES, Floats, Ints, ScoreFrame
 from calibration.data.scores import score_frame
 from generation.models import Benchmark
 
@@ -111,18 +111,20 @@ def judged_elsewhere(study: Study) -> AssignmentQuerySet:
     ).exclude(task__study=study)
 
 
-def judges_verdicts(study: Study, key: str) -> Verdicts:
+def judges_verdicts(study: Study, key: str, *, here: ScoreFrame | None = None) -> Verdicts:
     """What judges said of this study's responses, here or in another study; the one given here goes first.
 
     None of a study without judges, and none in a study of reviews: what people answered there is about verdicts, under
-    the same keys, not about responses.
+    the same keys, not about responses. `here` has the judges' answers in this study if they were read already, derived
+    ones among them.
     """
     elsewhere = judged_elsewhere(study)
     asked = Assignment.objects.filter(task__study=study, rater__kind=Rater.Kind.JUDGE).exists()
     if study.kind == Study.Kind.REVIEW or not (asked or elsewhere.exists()):
         nothing = np.zeros(0, dtype=np.int64)
         return Verdicts(nothing, nothing, np.zeros(0), {}, {})
-    here = score_frame(kinds=ABOUT_RESPONSES, study=study, people=False)
+    if here is None:
+        here = score_frame(kinds=ABOUT_RESPONSES, study=study, people=False)
     frames = [here]
     if elsewhere.exists():
         studies = Study.objects.filter(pk__in=elsewhere.values("task__study")).order_by("pk")

@@ -325,14 +325,11 @@ def _tasks(
 
     After them people's labels, and each judge's labels of the tasks in these, -1 where it has no verdict.
     """
-    if people.role[0] == ROLES.index("preference"):
-        labels, verdict_labels = side_labels(people), sides(verdicts.value, float(people.high.max()))
-    else:
-        codes = level_places(np.concatenate([people.label_values, verdicts.value]))
-        labels, verdict_labels = codes[: len(people)], codes[len(people) :]
-    kept, inner, outer = matches_by_task(people.task, labels)
-    outer = np.column_stack([outer, np.zeros((len(kept), int(verdict_labels.max(initial=0)) + 1))])
-    known, first, line = np.unique(people.task, return_index=True, return_inverse=True)
+    labelled, said = people_and_verdicts(people, verdicts)
+    kept, inner, outer = matches_by_task(people.task, labelled.label)
+    highest = max((int(labels.max(initial=0)) for labels in said.values()), default=0)
+    outer = np.column_stack([outer, np.zeros((len(kept), highest + 1))])
+    known, first = np.unique(people.task, return_index=True)
     place = first[np.searchsorted(known, kept)]
     leaf, parent = people.category[place], people.parent[place]
     tasks = Tasks(
@@ -343,6 +340,26 @@ def _tasks(
         draws=int(settings["draws"]),
         seed=int(settings["seed"]),
     )
+    matches = {}
+    for pk, labels in said.items():
+        own = labels[np.searchsorted(known, kept)]
+        at = np.flatnonzero(own >= 0)
+        matches[pk] = np.full(len(kept), np.nan)
+        matches[pk][at] = outer[at, own[at]]
+    return tasks, matches, labelled, said
+
+
+def people_and_verdicts(people: ScoreFrame, verdicts: Verdicts) -> tuple[LabelledTasks, dict[int, Ints]]:
+    """Return people's labels, one line each, and by primary key each judge's label of every task in them, -1 for none.
+
+    The frame has one criterion, and tasks are its own in ascending order.
+    """
+    if people.role[0] == ROLES.index("preference"):
+        labels, verdict_labels = side_labels(people), sides(verdicts.value, float(people.high.max()))
+    else:
+        codes = level_places(np.concatenate([people.label_values, verdicts.value]))
+        labels, verdict_labels = codes[: len(people)], codes[len(people) :]
+    known, line = np.unique(people.task, return_inverse=True)
     labelled = LabelledTasks(
         task=line.reshape(-1).astype(np.int64),
         label=labels,
@@ -350,16 +367,12 @@ def _tasks(
         instruction=np.unique(people.instruction, return_inverse=True)[1].reshape(-1).astype(np.int64),
         positions=are_positions(people),
     )
-    matches, said = {}, {}
+    said = {}
     for pk in verdicts.names:
-        mask = (verdicts.judge == pk) & np.isin(verdicts.task, kept)
-        at = np.searchsorted(kept, verdicts.task[mask])
-        matches[pk] = np.full(len(kept), np.nan)
-        matches[pk][at] = outer[at, verdict_labels[mask]]
         own = (verdicts.judge == pk) & np.isin(verdicts.task, known)
         said[pk] = np.full(len(known), -1, dtype=np.int64)
         said[pk][np.searchsorted(known, verdicts.task[own])] = verdict_labels[own]
-    return tasks, matches, labelled, said
+    return labelled, said
 
 
 def composite_rows(tasks: Tasks, matches: Mapping[str, Floats]) -> CrossFittedRows | Missing:

@@ -80,7 +80,10 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
             _page(
                 "judging:judges",
                 _("Judges"),
-                covers=("judging:start_run", "judging:causes", "judging:judge_panel", "judging:unrated_models"),
+                covers=(
+                    *("judging:start_run", "judging:causes", "judging:judge_panel", "judging:unrated_models"),
+                    *("judging:new_alignment", "judging:alignment", "judging:propose_prompt", "judging:take_look"),
+                ),
             ),
             _page("judging:judges_metrics", _("Against people")),
             _page("judging:judges_methods", _("Methods")),

@@ -27,16 +27,19 @@ from annotation.uploads.reading import recognise
 from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
+from judging.alignment.looks import take_look
+from judging.alignment.records import add_version, begin_alignment
 from judging.archive.made_files import ask_for, files_of, make
 from judging.demonstration.making import BENCHMARK, PASSWORD, SLUG
 from judging.importing.uploads import Upload, uploads
-from judging.models import Judge, JudgeRun, PromptTrial, Watch
+from judging.models import Alignment, AlignmentVersion, Judge, JudgeRun, PromptTrial, Watch
 from judging.trials.chosen_tasks import tasks_to_try
 from judging.trials.queue import work_on_trial
 from judging.trials.records import begin_trial, draft_judge
 from tests.annotation.authoring.checklists import written_checklist
 from tests.e2e.answers import LEFT
 from tests.factories import make_checklist_study, make_workspace
+from tests.judging.alignment.studies import half, judge_right, nearly_all, other_half, rated_study
 from tests.screen_studies import make_pair_study
 
 NOT_OURS = ("admin", "api")
@@ -203,6 +206,9 @@ PUBLIC = {
     "judging:probe_judge": lambda: Judge.objects.filter(language_model__isnull=False).first().rater.public_id,
     "judging:judge_card": lambda: Judge.objects.filter(language_model__isnull=False).first().rater.public_id,
     "judging:run_probes": lambda: JudgeRun.objects.filter(probes__isnull=False).first().public_id,
+    "judging:alignment": lambda: Alignment.objects.get().public_id,
+    "judging:propose_prompt": lambda: Alignment.objects.get().public_id,
+    "judging:take_look": lambda: Alignment.objects.get().public_id,
     "judging:bridge_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:compare_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
@@ -372,6 +378,7 @@ def parts_of(name):
         "assignment_id": _assignment_of(name),
         "public_id": PUBLIC.get(name, lambda: "none")(),
         "pk": ROWS.get(name, lambda: 1)(),
+        "judge_id": AlignmentVersion.objects.latest("pk").judge.rater.public_id,
     }
 
 
@@ -403,6 +410,7 @@ def make_every_row():
     _new_texts(workspace)
     _watched(workspace)
     _probed(workspace)
+    _aligned(workspace)
     _draft(workspace)
     _near_copies(workspace)
     _practised(workspace)
@@ -474,6 +482,15 @@ def _probed(workspace):
     judge = Judge.objects.filter(language_model__isnull=False).first().rater.label
     silent = {"workspace": workspace.slug, "stdout": StringIO()}
     call_command("probe_judge", study.slug, judge=judge, change="padding,author", **silent)
+
+
+def _aligned(workspace):
+    """An alignment with two versions, one of which was measured on the test part; the other waits for it."""
+    study = rated_study(slug="aligned", workspace=workspace)
+    found = begin_alignment(study, judge_right(study, half, name="the prompt in force"))
+    first = add_version(found, judge_right(study, other_half, name="the shorter prompt"))
+    add_version(found, judge_right(study, nearly_all, name="the prompt with examples"))
+    take_look(first, by=User.objects.get(username="lead"))
 
 
 def _draft(workspace):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
+from django.contrib import messages
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -14,16 +15,19 @@ from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Rater, Study, Task
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from core.messages.rendering import for_reader
 from core.web.access import visible_or_404
 from generation.models import LanguageModel
 from generation.web.library.pages import page_of
+from judging.alignment.proposals import Draft, draft_of
+from judging.alignment.records import AlignmentRefused, add_version
 from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
 from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import prompt_hash
 from judging.methods.registry import METHODS, PROMPTED
 from judging.methods.sample_questions import placeholders_of
 from judging.methods.spec import Transport
-from judging.models import Judge, JudgeRun, PromptTrial
+from judging.models import Alignment, Judge, JudgeRun, PromptTrial
 from judging.trials.chosen_tasks import task_sources
 from judging.web.judges.forms import JudgeForm, MethodForm
 from judging.web.judges.method_messages import MethodWords, all_methods, method_words
@@ -123,16 +127,21 @@ def _studies_to_ask(request: HttpRequest, rater: Rater, made: Judge | None) -> l
 def new_judge(request: HttpRequest) -> HttpResponse:
     """First the method (?method=, a judge to copy with ?like=, or ?trial=), then the judge.
 
-    A preview and the price of a trial store nothing; a trial is begun at the price that was shown.
+    A preview and the price of a trial store nothing; a trial is begun at the price that was shown. With ?alignment= the
+    judge becomes a version of it; ?draft= begins with a prompt that a model proposed there.
     """
     led = _led(request)
     like, tried = _like(request, led), trial_to_edit(request, led)
+    aligned = _alignment(request, led)
+    draft = draft_of(aligned, request.GET.get("draft", "")) if aligned else None
+    like = draft.like if draft else like
     method = like.method if like else tried.method if tried else request.GET.get("method", "")
     if method not in METHODS:
         context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
         return render(request, "judging/new_judge.html", context)
     models = _served_models(led)
     initial = _initial_of_trial(tried) if tried else _initial(method, like)
+    initial |= {"prompt": draft.prompt} if draft else {}
     form = JudgeForm(request.POST or None, method=method, workspaces=led, models=models, initial=initial)
     action = request.POST.get("action", "make") if request.method == "POST" else ""
     offer: Offer | None = None
@@ -143,9 +152,10 @@ def new_judge(request: HttpRequest) -> HttpResponse:
     if action == "make" and form.is_valid():
         made = judge_made(form, method, cast(User, request.user))
         if made is not None:
-            return redirect("judging:judge", made.rater.public_id)
+            return _after_making(request, made, aligned, draft)
     context = _editor_context(request, form, method, like, models)
     context |= {"offer": offer, "asked_to_try": action.startswith(("price", "try")), "tried": tried}
+    context |= {"aligned": aligned, "draft": draft}
     if tried and request.method != "POST":
         context |= {"source": tried.source, "number": tried.number}
     if action == "preview":
@@ -153,6 +163,22 @@ def new_judge(request: HttpRequest) -> HttpResponse:
     if action != "make" and getattr(request, "htmx", False):
         return render(request, "judging/new_judge.html#preview", context, status=_status(form))
     return render(request, "judging/new_judge.html", context, status=_status(form))
+
+
+def _alignment(request: HttpRequest, led: "QuerySet[Workspace]") -> Alignment | None:
+    found = Alignment.objects.filter(study__workspace__in=led, public_id=request.GET.get("alignment", ""))
+    return found.select_related("study__workspace", "baseline__rater").first()
+
+
+def _after_making(request: HttpRequest, made: Judge, aligned: Alignment | None, draft: Draft | None) -> HttpResponse:
+    """Lead to the new judge, or to the alignment of which it becomes a version."""
+    if aligned is None:
+        return redirect("judging:judge", made.rater.public_id)
+    try:
+        add_version(aligned, made, draft=draft.response if draft else None, by=cast(User, request.user))
+    except AlignmentRefused as error:
+        messages.error(request, for_reader(error))
+    return redirect("judging:alignment", aligned.public_id)
 
 
 def _editor_context(

@@ -19,6 +19,7 @@ from calibration.models import Fit
 from generation.models import Endpoint, Import, LanguageModel
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
+from judging.models import Alignment
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
@@ -89,6 +90,12 @@ SCOPES = {
     "causes": "read",
     "transport": "read",
     "panel": "read",
+    "alignments": "read",
+    "begin_alignment": "change",
+    "alignment": "read",
+    "add_version": "change",
+    "drafts": "read",
+    "take_look": "change",
     "judge_card": "read",
     "probe_judge": "run",
     "run_probes": "read",
@@ -102,6 +109,7 @@ SCOPES = {
 """The scope of every address, and of every verb of the address that steers a run."""
 
 
+PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
     "steer_study": lambda study: ["pause"],
@@ -114,9 +122,11 @@ OF_STUDY = {
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
+    "alignments": lambda study: [],
+    "begin_alignment": lambda study: [],
 }
 """What follows the study in these addresses."""
-POSTED = ("steer_study", "steer_cohort", "make_fit", "make_export", "run_on_study")
+POSTED = ("steer_study", "steer_cohort", "make_fit", "make_export", "run_on_study", "begin_alignment")
 
 
 def bearer(user, scopes=EVERYTHING, **options):
@@ -131,6 +141,7 @@ def filled(slug):
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
+    Alignment.objects.create(study=study, baseline=run.judge, criterion="item0", shares=[0.3, 0.3, 0.4], parts=PARTS)
     fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
     user, sent = (
         make_user("lead", study.workspace, username=f"sender-{slug}"),
@@ -176,6 +187,7 @@ def addresses(study, run, fit):
     of["paper_tables"] = study.benchmark.slug
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("causes", "transport", "panel"), study.slug)
+    of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex
@@ -183,6 +195,8 @@ def addresses(study, run, fit):
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
         elif pattern.name in ("make_study", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name in ("add_version", "take_look"):
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
         elif pattern.name == "probe_judge":
             yield pattern.name, reverse("api:probe_judge", args=[run.judge.rater.public_id]), "post"
         elif pattern.name == "paper_table":

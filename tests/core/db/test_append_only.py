@@ -26,7 +26,17 @@ from annotation.questionnaires.asking import give, save_questions
 from annotation.questionnaires.presets import preset
 from core.db.append_only import DOOR, removing
 from generation.models import Endpoint, EndpointGrant
-from judging.models import DriftBaseline, Judge, JudgeRun, PlannedItem, Reply, Watch
+from judging.models import (
+    Alignment,
+    AlignmentLook,
+    AlignmentVersion,
+    DriftBaseline,
+    Judge,
+    JudgeRun,
+    PlannedItem,
+    Reply,
+    Watch,
+)
 from tests.annotation.authoring.checklists import written_checklist
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 
@@ -48,6 +58,7 @@ RECORDS = {
     "annotation_stoppingquestion",
     "annotation_timecorrection",
     "generation_endpointgrant",
+    "judging_alignmentlook",
     "judging_driftbaseline",
     "judging_reply",
 }
@@ -78,6 +89,11 @@ def record():
     watch = Watch.objects.create(judge=judge, study=study, next_at=timezone.now())
     DriftBaseline.objects.create(watch=watch, run=run, flagged=True)
     Reply.objects.create(item=item, request_hash="0")
+    alignment = Alignment.objects.create(study=study, baseline=judge, criterion="item0", shares=[], parts={})
+    version = AlignmentVersion.objects.create(alignment=alignment, judge=judge)
+    AlignmentLook.objects.create(
+        alignment=alignment, version=version, number=1, level=0.025, claim="not_shown", figures={}
+    )
     lead = make_user("lead", workspace)
     checklist = written_checklist(workspace, lead)
     start_review(checklist, by=lead)

@@ -1,0 +1,160 @@
+"""REST API of alignments: versions of a judge on held-out parts of a study's instructions, and looks at the test part."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response as ApiResponse
+
+from accounts.api.access import Scope, needs
+from accounts.api.lists import Unusable, asking, checked
+from accounts.permissions import leads_workspace_of
+from annotation.api.studies import study_to_change, study_to_read
+from calibration.reports.codec import stored
+from calibration.statistics.judges.alignment import USUAL_SHARES
+from core.errors import UserError
+from generation.llm.protocol.prices import MOST_COUNTED
+from judging.alignment.looks import take_look, version_named
+from judging.alignment.proposals import drafts_of
+from judging.alignment.records import add_version, alignment_read_by, begin_alignment, judge_named
+from judging.alignment.results import alignment_report
+from judging.models import Alignment
+
+
+class WantedAlignmentSerializer(serializers.Serializer[Any]):
+    """An alignment to be begun: the split is stored, and nothing is asked."""
+
+    baseline = serializers.CharField(max_length=150, help_text="Name of the judge that versions are compared with.")
+    criterion = serializers.CharField(
+        max_length=100, required=False, default="", help_text="Default: the first that the judge answers."
+    )
+    shares = serializers.ListField(
+        child=serializers.FloatField(min_value=0, max_value=1),
+        required=False,
+        default=list(USUAL_SHARES),
+        help_text="Of training, validation and test.",
+    )
+    seed = serializers.IntegerField(required=False, default=0, min_value=0, max_value=MOST_COUNTED)
+
+
+class WantedVersionSerializer(serializers.Serializer[Any]):
+    judge = serializers.CharField(max_length=150, help_text="Name of the judge.")
+
+
+class WantedLookSerializer(serializers.Serializer[Any]):
+    judge = serializers.CharField(max_length=150, help_text="Name of the version.")
+    look = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_COUNTED,
+        help_text="The number of the look that you agree to: next_look of the report.",
+    )
+
+
+@extend_schema(operation_id="alignments", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def alignments(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """The study's alignments, the newest first."""
+    study = study_to_read(request, workspace, slug)
+    rows = [
+        {
+            "id": row.public_id,
+            "baseline": row.baseline.rater.label,
+            "criterion": row.criterion,
+            "created_at": row.created_at,
+        }
+        for row in study.alignments.select_related("baseline__rater")
+    ]
+    return ApiResponse({"alignments": rows})
+
+
+@extend_schema(operation_id="begin_alignment", request=WantedAlignmentSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def begin(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Split the study's instructions into training, validation and test (201); 400 where there are too few."""
+    study = study_to_change(request, workspace, slug)
+    given = checked(WantedAlignmentSerializer(data=request.data))
+    try:
+        made = begin_alignment(
+            study,
+            judge_named(study.workspace, given["baseline"]),
+            criterion=given["criterion"],
+            shares=given["shares"],
+            seed=given["seed"],
+            by=asking(request),
+        )
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(stored(alignment_report(made)), status=201)
+
+
+@extend_schema(operation_id="alignment", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def alignment(request: Request, public_id: str) -> ApiResponse:
+    """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`."""
+    return ApiResponse(stored(alignment_report(_to_read(request, public_id))))
+
+
+@extend_schema(operation_id="add_version", request=WantedVersionSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def add(request: Request, public_id: str) -> ApiResponse:
+    """Add a judge as a version (201 with the report); it is asked by an ordinary run."""
+    found = _to_change(request, public_id)
+    given = checked(WantedVersionSerializer(data=request.data))
+    try:
+        add_version(found, judge_named(found.study.workspace, given["judge"]), by=asking(request))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(stored(alignment_report(found)), status=201)
+
+
+@extend_schema(operation_id="alignment_drafts", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def drafts(request: Request, public_id: str) -> ApiResponse:
+    """The prompts that models proposed, none of which is a judge; `fault` says why it could not be one as it is."""
+    rows = [
+        {
+            "id": one.id,
+            "rewrites": one.like.rater.label,
+            "model": one.model,
+            "at": one.at,
+            "prompt": one.prompt,
+            "fault": str(one.fault) if one.fault else "",
+        }
+        for one in drafts_of(_to_read(request, public_id))
+    ]
+    return ApiResponse({"drafts": rows})
+
+
+@extend_schema(operation_id="take_look", request=WantedLookSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def look(request: Request, public_id: str) -> ApiResponse:
+    """Measure a version once on the test part (201 with the report); the look is counted and cannot be undone."""
+    found = _to_change(request, public_id)
+    given = checked(WantedLookSerializer(data=request.data))
+    try:
+        take_look(version_named(found, given["judge"]), confirmed=given["look"], by=asking(request))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse(stored(alignment_report(found)), status=201)
+
+
+def _to_read(request: Request, public_id: str) -> Alignment:
+    message = f"There is no alignment {public_id!r} in your workspaces."
+    return alignment_read_by(asking(request), public_id, message=message)
+
+
+def _to_change(request: Request, public_id: str) -> Alignment:
+    found = _to_read(request, public_id)
+    if not leads_workspace_of(asking(request), found.study):
+        raise PermissionDenied("Only owners and leads of this workspace can change its alignments.")
+    return found
