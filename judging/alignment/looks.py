@@ -25,7 +25,7 @@ LACKING = Wording(
 )
 FEW_COMMON = Wording(
     "alignment.few_common",
-    "On the test part, %(judge)s and %(baseline)s have usable verdicts on %(n)s of the same instructions; at least "
+    "The test part has usable verdicts of both %(judge)s and %(baseline)s on %(n)s of its instructions; at least "
     "%(needed)s are needed. No look was counted.",
 )
 LOOKED_AT = Wording(

@@ -38,8 +38,9 @@ BEGUN, ADDED = "alignment begun", "version added"
 
 TOO_FEW = Wording(
     "alignment.too_few",
-    "Two people have rated responses to %(n)s instructions that no earlier alignment has used; %(needed)s are needed, so "
-    "that the parts have at least %(training)s, %(validation)s and %(test)s. Have more instructions rated.",
+    "The number of instructions with responses that two people rated, and that no earlier alignment has used, is %(n)s; "
+    "it must be at least %(needed)s, so that the parts have at least %(training)s, %(validation)s and %(test)s. Have "
+    "more rated.",
 )
 BAD_SHARES = Wording(
     "alignment.bad_shares",
@@ -48,7 +49,7 @@ BAD_SHARES = Wording(
 BAD_SEED = Wording("alignment.bad_seed", "The seed must be a whole number from 0 to %(most)s.")
 NOT_ANSWERED = Wording(
     "alignment.not_answered",
-    "%(judge)s answers none of the criteria that people rated in this study; choose a judge that does.",
+    "None of the criteria that people rated in this study is answered by %(judge)s; choose a judge that answers one.",
 )
 OTHER_CRITERION = Wording(
     "alignment.other_criterion", "%(judge)s does not answer the criterion %(criterion)s; choose one of: %(criteria)s."
@@ -58,7 +59,7 @@ NO_JUDGE = Wording("alignment.no_judge", "There is no judge “%(name)s”; ther
 NO_JUDGES = Wording("alignment.no_judges", "There is no judge “%(name)s”, nor any other; create one first.")
 OTHER_KIND = Wording(
     "alignment.other_kind",
-    "%(judge)s answers other questions than the baseline %(baseline)s; a version must answer the same ones.",
+    "%(judge)s is asked other questions than the baseline %(baseline)s; a version must be asked the same ones.",
 )
 REPLACED = Wording(
     "alignment.replaced", "This alignment was replaced by a newer one before it had a version; open the newer one."
@@ -140,7 +141,8 @@ def begin_alignment(
         try:
             parts = split(rated, shares=usable, seed=seed, kept=kept)
         except TooFewRatings as error:
-            raise AlignmentRefused(TOO_FEW(n=len(rated), needed=instructions_needed(usable), **LEAST)) from error
+            least = {str(part): n for part, n in LEAST.items()}
+            raise AlignmentRefused(TOO_FEW(n=len(rated), needed=instructions_needed(usable), **least)) from error
         Alignment.objects.filter(pk__in=unused).delete()
         made = Alignment.objects.create(
             study=study,

@@ -55,8 +55,8 @@ def opening_of(report: AlignmentReport) -> str:
     row = report.versions[report.chosen]
     assert row.validation is not None
     told = gettext(
-        "Whether %(judge)s agrees with people more than %(baseline)s is not shown yet: it gains most on the validation part "
-        "(%(gain)s), by which it was chosen, and the test part has not been looked at."
+        "Whether %(judge)s agrees more often with people than %(baseline)s is not shown yet: it gains most on the "
+        "validation part (%(gain)s), by which it was chosen, and the test part has not been looked at."
     )
     gain = decimals(row.validation.gain.value, SHORT)
     return told % {"judge": row.judge, "baseline": report.baseline.judge, "gain": gain}
@@ -77,20 +77,21 @@ def _look_in_words(report: AlignmentReport, row: VersionRow, look: Look) -> str:
     }
     if look.claim == "better":
         told = gettext(
-            "On instructions that had no part in making or choosing it, %(judge)s agrees with people more than %(baseline)s "
-            "does: by %(gain)s (%(confidence)s %% interval of the difference %(low)s to %(high)s, look %(number)s at the "
-            "test part)."
+            "On instructions that had no part in making or choosing it, %(judge)s agrees more often with people than "
+            "%(baseline)s does: by %(gain)s (%(confidence)s %% interval of the difference %(low)s to %(high)s, look "
+            "%(number)s at the test part)."
         )
     elif look.claim == "worse":
         told = gettext(
-            "On instructions that had no part in making or choosing it, %(judge)s agrees with people less than %(baseline)s "
-            "does: by %(loss)s (%(confidence)s %% interval of the difference %(low)s to %(high)s, look %(number)s at the "
-            "test part)."
+            "On instructions that had no part in making or choosing it, %(judge)s agrees less often with people than "
+            "%(baseline)s does: by %(loss)s (%(confidence)s %% interval of the difference %(low)s to %(high)s, look "
+            "%(number)s at the test part)."
         )
     else:
         told = gettext(
-            "That %(judge)s agrees with people more than %(baseline)s is not shown: on the test part the difference is "
-            "%(gain)s (%(confidence)s %% interval %(low)s to %(high)s, look %(number)s, tested at the level %(level)s)."
+            "That %(judge)s agrees more often with people than %(baseline)s is not shown: on the test part the "
+            "difference is %(gain)s (%(confidence)s %% interval %(low)s to %(high)s, look %(number)s, tested at the "
+            "level %(level)s)."
         )
     whom = {
         "such": gettext("The interval is for raters like these."),

@@ -14,7 +14,7 @@ from judging.models import Judge
 from judging.web.runs.forms import ServedModelField
 
 
-class JudgeField(forms.ModelChoiceField):
+class JudgeField(forms.ModelChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: Any) -> str:
         return str(obj.rater.name)
 

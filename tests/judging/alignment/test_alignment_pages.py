@@ -59,7 +59,7 @@ def test_a_lead_begins_adds_measures_and_reads_the_answer(lead, study):
     with CaptureQueriesContext(connection) as queries:
         chosen = text(lead.get(page))
     assert len(queries) <= 30
-    assert "Whether version agrees with people more than baseline is not shown yet: it gains most" in chosen
+    assert "Whether version agrees more often with people than baseline is not shown yet: it gains most" in chosen
     assert "Measure it on the test part" in chosen and "Looks at the test part" not in chosen
     assert "The prompt is that of the baseline" not in chosen and "Version " in chosen  # the diff of the prompts
     address = look_of(found, found.versions.get())
@@ -72,7 +72,7 @@ def test_a_lead_begins_adds_measures_and_reads_the_answer(lead, study):
     assert not AlignmentLook.objects.exists()
     assert lead.post(address, {"look": "1"}).url == page
     told = text(lead.get(page))
-    assert "version agrees with people more than baseline does: by 0." in told
+    assert "version agrees more often with people than baseline does: by 0." in told
     assert "97.5 % interval of the difference 0." in told and "The interval is for raters like these." in told
     assert "The next look would be number 2, at the level 0.0125." in told and "Open its card" in told
     rows = lead.get(page, {"file": "agreement.csv"}).content.decode("utf-8-sig").splitlines()
@@ -87,7 +87,10 @@ def test_what_is_not_shown_is_said_so_with_its_level(lead, study):
     found, first = aligned(study, other_half)
     lead.post(look_of(found, first), {"look": "1"})
     told = text(lead.get(page_of(found)))
-    assert "That version agrees with people more than baseline is not shown: on the test part the difference is" in told
+    assert (
+        "That version agrees more often with people than baseline is not shown: on the test part the difference is"
+        in told
+    )
     assert "look 1, tested at the level 0.025" in told and "no difference shown" in told
     second = add_version(found, judge_right(study, lambda number: number % 4 == 0, name="worst"))
     lead.post(look_of(found, second), {"look": "2"})

@@ -108,7 +108,7 @@ def test_a_call_is_priced_then_made_once_and_its_reply_is_a_draft_only(study):
     work_on(again, chat_for=lambda _model: ScriptedChat(lambda _request: "I would rather not."))
     assert [one.fault is None for one in drafts_of(found)] == [False, True]
     # A draft was made of this training part, so a new alignment cannot move its instructions.
-    with pytest.raises(AlignmentRefused, match="responses to 0 instructions"):
+    with pytest.raises(AlignmentRefused, match="is 0; it must be at least 65"):
         begin_alignment(study, found.baseline, seed=4)
 
 
