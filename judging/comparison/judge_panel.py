@@ -234,6 +234,8 @@ def _units(frame: ScoreFrame, paired: bool) -> list[_ScoredUnit]:
 def _frames(study: Study, known: Sequence[Rater]) -> list[ScoreFrame]:
     """Return all judges' scores here, and in the other studies that judged this study's responses."""
     pks = [judge.pk for judge in known]
+    if not pks:
+        return []
     others = judged_elsewhere(study).filter(rater__in=pks).values("task__study")
     frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, raters=pks, people=False)]
     frames += [

@@ -89,6 +89,9 @@ def scores_by_length(
             if values:
                 own = np.unique(_own(board, model, prompts).response).tolist()
                 mean = _mean([float(n) for n in map(words.get, own) if n is not None])
+                if mean is None and experiment != MAIN_EXPERIMENT:
+                    columns = list(board.categories.values())
+                    mean = board.words.get((model, columns[0] if len(columns) == 1 else ""))
                 rows.append(_row(board, model, experiment, values, mean, plain, draws, seed))
     failed, scripted = bool(failed_judges(benchmark, named)), named.provenance == Rater.Provenance.SCRIPTED
     return [replace(row, judge_failed=failed, judge_scripted=scripted) for row in rows]

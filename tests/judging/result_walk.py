@@ -102,7 +102,7 @@ def metric_messages(page: str) -> str:
 
 def files_on(address: str, page: str) -> list[str]:
     """Addresses of the tables and figures that the page offers; figures as SVG, which is drawn quickest."""
-    links = [html.unescape(link) for link in FILES.findall(page) if ".png" not in link]
+    links = [html.unescape(link) for link in FILES.findall(page) if ".png" not in link and ".pdf" not in link]
     plain = address.split("?")[0]
     return [link if link.startswith("/") else plain + link for link in dict.fromkeys(links)]
 

@@ -196,7 +196,7 @@ def test_printed_tables_name_it(client, study):
     assert json.loads(out.getvalue())["failed_judges"] == ["gullible"]
     out = io.StringIO()
     call_command("published_table", "longgenbench", "2", "--latex", stdout=out)
-    assert out.getvalue().startswith("% A run of gullible failed its canary texts")
+    assert "\n% A run of gullible failed its canary texts" in out.getvalue()
     address = f"{reverse('judging:paper_tables', args=[study.benchmark])}?table=2"
     assert MARK in markup(reader(client, study).get(address))
     assert "A run of gullible failed" in fetched(client, address, "table.md")

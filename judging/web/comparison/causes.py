@@ -65,7 +65,7 @@ def causes_page(study: Study, report: CausesReport) -> ResultPage:
             )
             % {"n": f"{LEAST_WORDS:g}"},
         ],
-        code=["calibration.statistics.agreement.causes", "judging.comparison.quoted_clauses"],
+        code=["calibration.statistics.agreement.causes"],
     )
 
 

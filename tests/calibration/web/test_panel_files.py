@@ -57,6 +57,8 @@ def test_agreement_with_a_judge():
 
 def test_judges_against_people():
     study = answered_study(judge="gpt-4o")
-    assert names_of(study, "judging:judges") == all_of("items-1", "points-1")
+    assert names_of(study, "judging:judges") == sorted(
+        [*all_of("items-1", "points-1"), "judges.csv", "judges.json", "judges.tex"]
+    )
     assert len(rows_of(study, "judging:judges", "points-1.csv")) == 1 + 24
     assert len(rows_of(study, "judging:judges", "items-1.csv")) == 1 + 4

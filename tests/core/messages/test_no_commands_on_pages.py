@@ -26,6 +26,8 @@ WITH_OTHER_MEANINGS = {
     "leaderboard",
     "restore",
     "review",
+    "panel",
+    "paper",
     "transport",
 }
 NAMES = sorted(OWN_COMMANDS - WITH_OTHER_MEANINGS - {"demo", "flush", "recompute", "serve", "watch"})
