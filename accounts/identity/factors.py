@@ -1,13 +1,8 @@
 """Second factors: how their secrets are stored, and the limits of their codes."""
 
-import base64
-import hashlib
-
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
-from cryptography.fernet import Fernet, MultiFernet
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
@@ -15,16 +10,19 @@ from accounts.models import User
 from accounts.sign_in.confirmation import too_many
 from accounts.sign_in.limit import TooManyAttempts, begin_attempt, counted_for, forget_attempts
 from accounts.sign_in.record import record_failure
+from core.db.encrypted import decrypted, encrypted
+
+PURPOSE = "second-factor"
 
 
 class SecondFactors(DefaultMFAAdapter):  # type: ignore[misc]
     """Secrets of second factors are encrypted with keys made of the server's secret keys."""
 
     def encrypt(self, text: str) -> str:
-        return _cipher().encrypt(text.encode()).decode()
+        return encrypted(text, purpose=PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return _cipher().decrypt(encrypted_text.encode()).decode()
+        return decrypted(encrypted_text, purpose=PURPOSE)
 
     def _get_user_identifier(self, user: User) -> str:
         return user.username
@@ -51,9 +49,3 @@ class SecondFactorCode(AuthenticateForm):  # type: ignore[misc]
 
 class ConfirmByCode(SecondFactorCode, ReauthenticateForm):  # type: ignore[misc]
     """The same for a person who is signed in."""
-
-
-def _cipher() -> MultiFernet:
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = [hashlib.sha256(("second-factor:" + str(key)).encode()).digest() for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])
