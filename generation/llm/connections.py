@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from generation.llm.protocol.allowed_hosts import Reach, origin_of
 from generation.llm.protocol.messages import PROXY_NOT_USED
-from generation.llm.protocol.reply_sizes import LARGEST_EVENT, LARGEST_REPLY, LARGEST_STREAM, size_refused
+from generation.llm.protocol.reply_sizes import LARGEST_EVENT, LARGEST_REPLY, LARGEST_STREAM, ReplyRefused, size_refused
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,13 +44,15 @@ class Answer:
 class Connections:
     """A pool of at most `connections` connections, opened as calls need them. Create it inside the event loop using it.
 
-    Only addresses that `reach` allows are connected to. Redirects are not followed, since the key would be sent along.
-    Headers that the environment names for OpenAI's library are not sent; a proxy that the environment names is used
-    only for hosts that `reach` lists. The libraries are imported here because importing them takes longer than a call
-    and would count as part of the first one. Raises BadAddress, HostRefused.
+    Only addresses that `reach` allows are connected to. Redirects are not followed, since the key would be sent along;
+    None sends no key. Headers that the environment names for OpenAI's library are not sent; a proxy that the environment
+    names is used only for hosts that `reach` lists. The libraries are imported here because importing them takes longer
+    than a call and would count as part of the first one. Raises BadAddress, HostRefused.
     """
 
-    def __init__(self, *, base_url: str, key: str, timeout_seconds: float, connections: int, reach: Reach) -> None:
+    def __init__(
+        self, *, base_url: str, key: str | None, timeout_seconds: float, connections: int, reach: Reach
+    ) -> None:
         import aiohttp
         import httpx2
 
@@ -69,7 +71,7 @@ class Connections:
             timeout=aiohttp.ClientTimeout(sock_connect=timeout_seconds, sock_read=timeout_seconds),
             headers={
                 "Accept": "application/json",
-                "Authorization": f"Bearer {key}",
+                **({} if key is None else {"Authorization": f"Bearer {key}"}),
                 "User-Agent": "Plumbline",
                 **ACCEPTED,
             },
@@ -83,6 +85,16 @@ class Connections:
         """Raises aiohttp's errors, HostRefused, ReplyRefused, ValueError if the body cannot be written as JSON."""
         async with self._posted(path, body) as response:
             return await _read(response)
+
+    async def notify(self, content: bytes, headers: Mapping[str, str], most: int) -> Answer:
+        """Post JSON to the address itself, and read at most the first `most` bytes of what is answered.
+
+        Raises aiohttp's errors, HostRefused.
+        """
+        sent = {"Content-Type": "application/json", **headers}
+        posted = self._session.post(self._url(""), data=content, headers=sent, allow_redirects=False)
+        async with posted as response:
+            return Answer(response.status, response.reason or "", response.headers, await _beginning(response, most))
 
     async def get(self, path: str) -> Answer:
         """Raises aiohttp's errors, HostRefused, ReplyRefused."""
@@ -113,7 +125,7 @@ class Connections:
         from yarl import URL
 
         if path not in self._urls:
-            self._urls[path] = URL(self.base_url.rstrip("/") + path)
+            self._urls[path] = URL(self.base_url.rstrip("/") + path if path else self.base_url)
         return self._urls[path]
 
     async def close(self) -> None:
@@ -126,6 +138,23 @@ async def _read(response: "aiohttp.ClientResponse") -> Answer:
     unpacked = Unpacked(response.headers, LARGEST_REPLY)
     parts = [piece async for raw in response.content.iter_any() for piece in unpacked.pieces(raw)]
     return Answer(response.status, response.reason or "", response.headers, b"".join(parts))
+
+
+async def _beginning(response: "aiohttp.ClientResponse", most: int) -> bytes:
+    """Return the first `most` bytes, fewer if the rest is compressed in a way that was not requested."""
+    from generation.llm.transports import Unpacked
+
+    found = b""
+    try:
+        unpacked = Unpacked(response.headers, LARGEST_REPLY)
+        async for raw in response.content.iter_any():
+            for piece in unpacked.pieces(raw):
+                found += piece
+                if len(found) >= most:
+                    return found[:most]
+    except ReplyRefused:
+        return found
+    return found
 
 
 class Stream:
