@@ -213,3 +213,68 @@ class TokenMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.token_id}: {self.taken}"
+
+
+class Webhook(models.Model):
+    """An address that is told of events of a workspace, and the secret, encrypted, with which messages to it are signed.
+
+    `events` are values of EventName in generation/webhooks/events.py. Messages for a webhook that is not `active` are not
+    stored, and those that wait are not sent.
+    """
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    events = models.JSONField(default=list)
+    active = models.BooleanField(default=True)
+    secret = models.CharField(max_length=300, editable=False)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class WebhookDelivery(models.Model):
+    """A message to a webhook, stored with what it tells of, and what came of the latest attempt to send it.
+
+    `event_id` is the same for all webhooks and all attempts. `body` is JSON, byte for byte as it is signed and sent.
+    `claim` names the attempt under way, which counts as dead after `claimed_until`. `reply` is the beginning of what the
+    receiver answered, `problem` why there is no answer or why it is no success.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        DELIVERED = "delivered", _("Delivered")
+        FAILED = "failed", _("Given up")
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
+    event_id = models.CharField(max_length=32)
+    event = models.CharField(max_length=30)
+    body = models.TextField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    made_at = models.DateTimeField(db_index=True)
+    next_at = models.DateTimeField()
+    claim = models.CharField(max_length=32, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    tried_at = models.DateTimeField(null=True, blank=True)
+    http_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    reply = models.CharField(max_length=500, blank=True)
+    problem = models.TextField(blank=True)
+    problem_json = models.JSONField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "webhook deliveries"
+        ordering = ["-made_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["webhook", "event_id"], name="one_delivery_per_webhook_and_event")
+        ]
+        indexes = [models.Index(fields=["next_at"], condition=models.Q(state="waiting"), name="webhook_delivery_due")]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.state}"

@@ -13,6 +13,7 @@ from annotation.recruitment import mailing
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 from annotation.uploads.kept_files import remove_old_tables
 from annotation.uploads.loading import carry_out
+from generation.webhooks.subscriptions import remove_old_messages
 
 
 @shared_task(name="annotation.launch")  # type: ignore[untyped-decorator]
@@ -36,9 +37,13 @@ def scan_self_naming(study_id: int) -> None:
 
 @shared_task(name="annotation.retain")  # type: ignore[untyped-decorator]
 def retain() -> None:
-    """Remove what the settings keep for so many days only, and tables that nobody loaded within a day."""
+    """Remove what the settings keep for so many days only, and tables that nobody loaded within a day.
+
+    The same for messages to webhooks.
+    """
     retention.retain(timezone.now)
     remove_old_tables(timezone.now)
+    remove_old_messages(timezone.now)
 
 
 @shared_task(name="annotation.send_mails")  # type: ignore[untyped-decorator]

@@ -188,6 +188,7 @@ CELERY_TASK_ROUTES = {
     "annotation.scan_self_naming": {"queue": REPORTS},
     "calibration.build_report": {"queue": REPORTS},
     "generation.curate": {"queue": REPORTS},
+    "generation.send_webhooks": {"queue": REPORTS},
     "calibration.fit_study": {"queue": REPORTS},
     "judging.build_report": {"queue": REPORTS},
     "judging.build_paper_table": {"queue": REPORTS},
@@ -235,6 +236,9 @@ RETAIN_DAYS = {
     "sign_ins": environment.integer("PLUMBLINE_RETAIN_SIGN_INS_DAYS", default=0),
     "drafts": environment.integer("PLUMBLINE_RETAIN_DRAFTS_DAYS", default=0),
 }
+
+# Days for which messages to webhooks are kept, and what their receivers answered.
+WEBHOOK_DAYS = environment.integer("PLUMBLINE_WEBHOOK_DAYS", default=30, minimum=1)
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.signed_in.Accounts"]

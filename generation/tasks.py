@@ -12,6 +12,8 @@ from generation.models import Benchmark, GenerationRun
 from generation.responses.batch import advance, in_batches
 from generation.responses.runs import GENERATION
 from generation.responses.worker import work_on
+from generation.webhooks import sending
+from generation.webhooks.events import TASK as SEND_WEBHOOKS
 
 
 @shared_task(name="generation.work")  # type: ignore[untyped-decorator]
@@ -28,8 +30,15 @@ def work(run_id: int) -> None:
 
 @shared_task(name="generation.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Release what dead workers held, and send running runs on which nobody works to a worker."""
+    """Release what dead workers held, and send running runs on which nobody works to a worker; the same for webhooks."""
+    sending.send_waiting(timezone.now)
     GENERATION.sweep(timezone.now, unleased=in_batches)
+
+
+@shared_task(name=SEND_WEBHOOKS)  # type: ignore[untyped-decorator]
+def send_webhooks(webhook_id: int) -> None:
+    """Send the messages of a webhook that are due; does nothing for those that another worker sends."""
+    sending.send_due(webhook_id)
 
 
 @shared_task(name="generation.curate")  # type: ignore[untyped-decorator]
