@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from annotation.answers.excluded import set_aside_if_excluded
 from annotation.assignment.haste import TOO_FAST, Haste, note_haste, too_fast
 from annotation.assignment.rater_status import note_check, too_late
-from annotation.assignment.slots import regain_seat, release_seat
+from annotation.assignment.slots import announce_if_all_rated, regain_seat, release_seat
 from annotation.models import GIVEN, Assignment, Criterion, Draft, Flag, LateChange, Score, Seat, latest_scores
 from annotation.rules.reading_time import bounded
 from core.clock import Clock
@@ -262,6 +262,9 @@ def _record_first(
         if checked and not late:
             note_check(assignment, criteria.values(), _values(answers), clock=clock)
         haste = Haste.NONE if late else note_haste(assignment, rule, pace, clock=clock)
+        if seated:
+            slot = not checked and not assignment.repeat
+            announce_if_all_rated(assignment.task.study, took_slot=slot, clock=clock)
     assignment.status, assignment.reason, assignment.submitted_at = status, late, now
     assignment.conditions, assignment.shown_at = conditions, spent.shown_at
     if late:

@@ -19,6 +19,7 @@ from annotation.policies.policies import CONTROL, GOLD, Policies
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING, pausing_rule
 from core.clock import Clock
 from core.errors import UserError
+from generation.webhooks.events import EventName, announce_of_study
 
 APPEAL = "appeal"
 CLOSED = "closed"
@@ -228,6 +229,7 @@ def stop(rater: Rater, cause: Cause) -> None:
     with transaction.atomic():
         standing.save()
         _log(rater, None, "pause_rater", before, _state(standing))
+        _announce_pause(rater, cause, before)
 
 
 def pause(rater: Rater, *, message: str, by: User | None) -> None:
@@ -238,6 +240,13 @@ def pause(rater: Rater, *, message: str, by: User | None) -> None:
     with transaction.atomic():
         standing.save()
         _log(rater, by, "pause_rater", before, _state(standing))
+        _announce_pause(rater, Cause.LEAD, before)
+
+
+def _announce_pause(rater: Rater, cause: Cause, before: Mapping[str, str]) -> None:
+    if rater.study is not None and before.get("state") != Standing.State.PAUSED:
+        about = {"rater": {"id": rater.public_id, "pseudonym": rater.pseudonym}, "cause": str(cause)}
+        announce_of_study(rater.study, EventName.RATER_PAUSED, about)
 
 
 def resume(rater: Rater, *, clock: Clock, by: User | None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 
+from accounts.models import Webhook
 from annotation.assignment.leases import (
     FIRST_LEASE_SECONDS,
     LEASE_SECONDS,
@@ -27,6 +28,7 @@ from annotation.models import Assignment, Rater, Seat, Study
 from core.clock import Clock
 from core.db.prepared import prepared_cursor
 from core.errors import UserError
+from generation.webhooks.events import EventName, listening, named, store_messages
 
 
 class AnotherIsOpen(UserError):
@@ -136,3 +138,20 @@ def release_seat(assignment: Assignment) -> None:
     held.update(state=Seat.State.FREE, holder=None, leased_until=None)
     Assignment.objects.filter(pk=assignment.pk).update(seat=None, queue_place=None)
     assignment.seat = None
+
+
+def announce_if_all_rated(study: Study, *, took_slot: bool, clock: Clock) -> None:
+    """Tell webhooks, if the answer that the caller's transaction records has taken the last slot of the study.
+
+    To be called at the end of that transaction. An answer to a check or a repeated task, which took no slot, asks the
+    database the same, so that it takes no other time, and tells nothing. Of two last answers that are recorded at once,
+    the one whose transaction locks the webhooks second sees the slot of the other, so exactly one of them tells.
+    """
+    hooks = listening(study.workspace_id, EventName.STUDY_FINISHED)
+    if not hooks or Seat.objects.filter(study=study, state=Seat.State.FREE).exists():
+        return
+    locked = Webhook.objects.select_for_update(no_key=True).filter(pk__in=[hook.pk for hook in hooks])
+    list(locked.order_by("pk").values_list("pk", flat=True))
+    if not Seat.objects.filter(study=study).exclude(state=Seat.State.TAKEN).exists() and took_slot:
+        about = {"study": named(study), "reason": "rated"}
+        store_messages(hooks, EventName.STUDY_FINISHED, about, clock=clock)

@@ -22,6 +22,7 @@ from core.db.public_ids import new_public_id
 from core.errors import UserError
 from core.messages.message import Wording, stored as message_columns
 from generation.models import Benchmark
+from generation.webhooks.events import EventName, announce_of_study
 
 BATCH = 2000
 LARGE = 2000
@@ -247,6 +248,8 @@ def set_status(study: Study, status: str, *, by: User) -> None:
         if not Study.objects.filter(pk=study.pk, status=before).update(status=status):
             raise StudyRefused(_("Someone else has changed the state of the study. Reload the page to see it."))
         log_event(study, by, f"{status}_study", before={"status": before}, after={"status": status})
+        if status == Study.Status.CLOSED:
+            announce_of_study(study, EventName.STUDY_FINISHED, {"reason": "closed"})
     study.status = status
 
 

@@ -17,7 +17,7 @@ from calibration.reports.codec import Missing
 from calibration.reports.judge_matches import labelled_tasks
 from calibration.reports.people.groups import NamedPair, Rows
 from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters, stated
-from calibration.reports.registry import ReportKind, Settings, known, register, report_of
+from calibration.reports.registry import MainNumber, ReportKind, Settings, known, register, report_of
 from calibration.statistics.agreement.alpha import Alpha, Metric, krippendorff_alpha
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out, outer_leave_one_out
 from calibration.statistics.agreement.rater_correlations import rater_matrix
@@ -216,8 +216,29 @@ def _compute(study: Study, settings: Settings) -> tuple[str, AgreementReport | M
     return data_hash(frame), report
 
 
+def headline_alpha(report: AgreementReport) -> AlphaValue | None:
+    """Return alpha on the scale of the report's criterion, if that is ordered and alpha is known."""
+    metric = next((row.metric for row in report.by_criterion if row.criterion == report.criterion), "nominal")
+    alpha = report.alpha[metric]
+    return alpha if metric != "nominal" and isinstance(alpha, AlphaValue) else None
+
+
+def _main_number(report: AgreementReport | Missing) -> float | None:
+    """Return the headline's alpha, else how often a rater agrees with most others, to two decimals."""
+    if isinstance(report, Missing):
+        return None
+    alpha = headline_alpha(report)
+    return round(report.loo if alpha is None else alpha.value, 2)
+
+
 AGREEMENT: ReportKind[AgreementReport | Missing] = register(
-    ReportKind("agreement", _compute, slow_from=SLOW_SCORES, shape=AgreementReport | Missing)
+    ReportKind(
+        "agreement",
+        _compute,
+        slow_from=SLOW_SCORES,
+        shape=AgreementReport | Missing,
+        main=MainNumber(agreement_settings(), _main_number),
+    )
 )
 
 

@@ -4,6 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
+
 from annotation.models import Study, excluded_shown
 from calibration.models import Report
 from calibration.report_store.questions import (
@@ -17,8 +20,11 @@ from calibration.report_store.questions import (
     scores_known,
     shown_setting,
 )
+from generation.webhooks.events import EventName, listening, named, store_messages
 
 SLOW_SCORES = 60_000
+MOST_COMPARED = 50
+"""Older reports of a kind among which the one with the same settings is looked for."""
 __all__ = [
     "CHOICES",
     "EXCLUDED",
@@ -36,9 +42,16 @@ __all__ = [
 
 
 def cached_report(
-    study: Study, kind: str, settings: Mapping[str, Any], compute: Callable[[], tuple[str, dict[str, Any]]]
+    study: Study,
+    kind: str,
+    settings: Mapping[str, Any],
+    compute: Callable[[], tuple[str, dict[str, Any]]],
+    announce: Callable[[Report], object] = lambda _row: None,
 ) -> dict[str, Any]:
-    """Return a stored result, found by the state of the study's rows, or compute and store it."""
+    """Return a stored result, found by the state of the study's rows, or compute and store it.
+
+    `announce` is called with a new row, in the transaction that stores it.
+    """
     question = question_of(study, kind, settings)
     found = question.current()
     if found is not None:
@@ -46,21 +59,48 @@ def cached_report(
     begun = time.monotonic()
     with excluded_shown(question.full.get(EXCLUDED) == SHOWN):
         hashed, result = compute()
-    row, _ = Report.objects.get_or_create(
-        workspace=study.workspace,
-        kind=kind,
-        data_hash=hashed,
-        settings_hash=question.settings_hash,
-        defaults={
-            "study": study,
-            "settings": question.full,
-            "result": result,
-            "asked_hash": question.asked_hash,
-            "answers": question.answers,
-            "seconds": time.monotonic() - begun,
-        },
-    )
+    with transaction.atomic():
+        row, made = Report.objects.get_or_create(
+            workspace=study.workspace,
+            kind=kind,
+            data_hash=hashed,
+            settings_hash=question.settings_hash,
+            defaults={
+                "study": study,
+                "settings": question.full,
+                "result": result,
+                "asked_hash": question.asked_hash,
+                "answers": question.answers,
+                "seconds": time.monotonic() - begun,
+            },
+        )
+        if made:
+            announce(row)
     return dict(row.result)
+
+
+def announce_change(
+    study: Study, asked: Mapping[str, Any], number: Callable[[dict[str, Any]], float | None], row: Report
+) -> None:
+    """Tell webhooks if the main number of a new report differs from that of the newest one before it.
+
+    Reports of the view that counts excluded answers are neither told of nor compared with.
+    """
+    if EXCLUDED in row.settings or not (hooks := listening(study.workspace_id, EventName.REPORT_CHANGED)):
+        return
+    wanted = {**asked, "shape": SHAPE}
+    older = Report.objects.filter(study=study, kind=row.kind).exclude(pk=row.pk).order_by("-pk")
+    before = next((one for one in older[:MOST_COMPARED] if _is_of(one, wanted)), None)
+    if before is None:
+        return
+    was, now = number(before.result), number(row.result)
+    if was != now:
+        about = {"study": named(study), "report": row.kind, "before": was, "after": now}
+        store_messages(hooks, EventName.REPORT_CHANGED, about, clock=timezone.now)
+
+
+def _is_of(row: Report, wanted: Mapping[str, Any]) -> bool:
+    return EXCLUDED not in row.settings and all(row.settings.get(name) == value for name, value in wanted.items())
 
 
 def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:

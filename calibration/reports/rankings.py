@@ -25,7 +25,7 @@ from calibration.data.verdicts import judges_by_verdicts
 from calibration.reports.agreement import ordered_keys
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.pair_rankings import PairParts, pair_parts
-from calibration.reports.registry import ReportKind, Settings, register
+from calibration.reports.registry import MainNumber, ReportKind, Settings, register
 from calibration.statistics.crossed import Crossed, WhyNot
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.ranking.coverage import Unranked, unranked
@@ -212,7 +212,23 @@ def _frame_by(study: Study, by: str, judges: list[tuple[str, int, str]]) -> Scor
     )
 
 
-RANKINGS: ReportKind[Rankings] = register(ReportKind("rankings", _compute, slow_from=60_000, shape=Rankings))
+def _main_number(report: Rankings) -> float | None:
+    """Return the mean score of the model ranked first, to two decimals, or from pairs its strength in whole Elo points."""
+    if isinstance(report, PairRanking):
+        found = report.parts.strength
+        strengths = [] if isinstance(found, Missing) else [row.strength for row in found.models if not row.not_ranked]
+        return round(strengths[0], 0) if strengths else None
+    if isinstance(report, ScoreRanking) and not isinstance(report.parts.scores, Missing):
+        means = [row.mean for row in report.parts.scores.models if not row.not_ranked]
+        return round(means[0], 2) if means else None
+    return None
+
+
+RANKINGS: ReportKind[Rankings] = register(
+    ReportKind(
+        "rankings", _compute, slow_from=60_000, shape=Rankings, main=MainNumber(ranking_settings(), _main_number)
+    )
+)
 
 
 def judges_here(study: Study) -> list[tuple[str, int, str]]:

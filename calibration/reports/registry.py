@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from annotation.models import Study
 from calibration.report_store.refreshes import computing
-from calibration.reports.cache import cached_report, known_report
+from calibration.reports.cache import announce_change, cached_report, known_report
 from calibration.reports.codec import read_back, stored
 
 Plain = dict[str, Any]
@@ -16,16 +17,28 @@ K = TypeVar("K", bound="ReportKind[Any]")
 
 
 @dataclass(frozen=True)
+class MainNumber(Generic[R]):
+    """The number with which a report's opening sentence begins, of the report with these settings.
+
+    `read` returns it, rounded as the sentence shows it at most, or None where the report states none.
+    """
+
+    settings: Settings
+    read: Callable[[R], float | None]
+
+
+@dataclass(frozen=True)
 class ReportKind(Generic[R]):
     """A kind of report. `compute` gives the hash of the data read and the report, whose type is `shape`.
 
-    `slow_from` scores on it is left to a worker.
+    `slow_from` scores on it is left to a worker. If the `main` number changes, webhooks are told.
     """
 
     name: str
     compute: Callable[[Study, Settings], tuple[str, R]]
     slow_from: int
     shape: Any
+    main: MainNumber[R] | None = None
 
 
 _kinds: dict[str, ReportKind[Any]] = {}
@@ -52,7 +65,12 @@ def stored_report(study: Study, kind: ReportKind[Any], settings: Settings) -> Pl
         hashed, report = kind.compute(study, settings)
         return hashed, stored(report)
 
-    return cached_report(study, kind.name, settings, compute)
+    main = kind.main
+    if main is None or dict(settings) != dict(main.settings):
+        return cached_report(study, kind.name, settings, compute)
+    number = main.read
+    announce = partial(announce_change, study, main.settings, lambda plain: number(read_back(kind.shape, plain)))
+    return cached_report(study, kind.name, settings, compute, announce=announce)
 
 
 def known(study: Study, kind: ReportKind[R], settings: Settings) -> R | None:

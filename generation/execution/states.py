@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
 
 from accounts.models import Event, User
@@ -23,6 +23,7 @@ from generation.execution.write_ahead_log import LogFull, LogUnusable, log_has_r
 from generation.llm.protocol.messages import DATABASE_FULL, DISK_FULL, FAULT
 from generation.llm.protocol.prices import Ceiling
 from generation.run_fields import AnyRun
+from generation.webhooks.events import EventName, announce
 
 Status = AnyRun.Status
 RESUMABLE = (Status.PLANNED, Status.PAUSED, Status.FAILED)
@@ -101,12 +102,14 @@ class RunKind(Generic[Run]):
         if run.status != Status.RUNNING or not self.conclude(run, clock):
             return False
         manifest = {**run.manifest, **self.manifest_at_end(run)}
-        changed = _row(run, [Status.RUNNING]).update(
-            status=Status.FINISHED, finished_at=clock(), manifest=manifest, **stored("message", "")
-        )
-        run.refresh_from_db()
-        if changed:
-            _log(run, "finished", None)
+        with transaction.atomic():
+            changed = _row(run, [Status.RUNNING]).update(
+                status=Status.FINISHED, finished_at=clock(), manifest=manifest, **stored("message", "")
+            )
+            run.refresh_from_db()
+            if changed:
+                _log(run, "finished", None)
+                _announce_end(run, clock)
         return bool(changed)
 
     def nobody_works(self, run: Run, *, clock: Clock, after: timedelta = timedelta(seconds=15)) -> bool:
@@ -164,12 +167,16 @@ def pause_run(run: AnyRun, message: str = "", *, clock: Clock, user: User | None
 
 def cancel_run(run: AnyRun, *, clock: Clock, user: User | None = None) -> None:
     """End the run permanently; its results are kept."""
-    _move(run, (*RESUMABLE, Status.RUNNING), Status.CANCELLED, "", clock(), user)
+    with transaction.atomic():
+        if _move(run, (*RESUMABLE, Status.RUNNING), Status.CANCELLED, "", clock(), user):
+            _announce_end(run, clock)
 
 
 def fail_run(run: AnyRun, message: str, *, clock: Clock) -> None:
     """Stop the run with the endpoint's message; it can be resumed."""
-    _move(run, [Status.RUNNING], Status.FAILED, message, clock(), None)
+    with transaction.atomic():
+        if _move(run, [Status.RUNNING], Status.FAILED, message, clock(), None):
+            _announce_end(run, clock)
 
 
 @contextmanager
@@ -239,13 +246,25 @@ def _row(run: AnyRun, states: Iterable[str]) -> QuerySet[Any]:
 
 def _move(
     run: AnyRun, before: Iterable[str], after: str, message: str, finished_at: datetime | None, user: User | None
-) -> None:
+) -> bool:
+    """Return whether this call changed the state. Raises NotPossible."""
     changed = _row(run, before).update(status=after, finished_at=finished_at, **stored("message", message))
     run.refresh_from_db()
     if changed:
         _log(run, after, user)
     elif run.status != after:
         raise NotPossible(f"Run {run.public_id} is {run.status}, so it cannot become {after}.")
+    return bool(changed)
+
+
+ANNOUNCED = {"generation.GenerationRun": "generation", "judging.JudgeRun": "judging"}
+"""What messages to webhooks call the kinds of runs of which they tell."""
+
+
+def _announce_end(run: AnyRun, clock: Clock) -> None:
+    if kind := ANNOUNCED.get(run._meta.label):
+        about = {"run": {"id": run.public_id, "kind": kind, "status": str(run.status)}}
+        announce(run.workspace_id, EventName.RUN_FINISHED, about, clock=clock)
 
 
 def _log(run: AnyRun, verb: str, user: User | None) -> None:

@@ -15,6 +15,7 @@ from annotation.models import Assignment, Study, Task
 from core.clock import Clock
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from generation.webhooks.events import EventName, announce_of_study
 from judging.methods.registry import METHODS
 from judging.models import DriftBaseline, Judge, JudgeRun, PlannedItem, Watch
 from judging.runs.life_cycle import start_run
@@ -254,7 +255,10 @@ def log_flag(watch: Watch, run: JudgeRun, number: int) -> None:
     """Record the event of a flagged round, once per round."""
     known = Event.objects.filter(object_type="judging.Watch", object_id=watch.public_id, verb="watch flagged")
     if not any((event.after or {}).get("run") == run.public_id for event in known):
-        _log(watch, "flagged", None, {"run": run.public_id, "round": number})
+        with transaction.atomic():
+            _log(watch, "flagged", None, {"run": run.public_id, "round": number})
+            about = {"monitor": {"id": watch.public_id}, "run": {"id": run.public_id}, "round": number}
+            announce_of_study(watch.study, EventName.DRIFT_FOUND, about)
 
 
 def set_baseline(watch: Watch, run: JudgeRun, *, user: User | None = None) -> DriftBaseline:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 
 import numpy as np
+from django.db import transaction
 
 from annotation.models import Rater, Score, Study, Task, counting
 from calibration.statistics.errors import NoStatistic
@@ -284,10 +285,11 @@ def look_at(run: JudgeRun) -> bool:
         "flagged": result.flagged,
         "changes": {name: asdict(test) for name, test in result.changes.items()},
     }
-    JudgeRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "watch": stored})
-    run.refresh_from_db()
-    if result.flagged:
-        log_flag(watch, run, result.number)
+    with transaction.atomic():
+        JudgeRun.objects.filter(pk=run.pk).update(manifest={**run.manifest, "watch": stored})
+        run.refresh_from_db()
+        if result.flagged:
+            log_flag(watch, run, result.number)
     return result.flagged
 
 

@@ -20,6 +20,7 @@ from calibration.reports.agreement import (
     JudgeAgreement,
     NoAlpha,
     agreement_settings,
+    headline_alpha,
 )
 from calibration.reports.codec import Missing
 from calibration.reports.people.populations import EstimateForBoth, Interval
@@ -106,7 +107,7 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     On an ordered scale labels can be nearly equal, so alpha is stated; the share of equal labels only where labels are
     just equal or different.
     """
-    alpha = _headline_alpha(report)
+    alpha = headline_alpha(report)
     if alpha is not None and alpha.such is not None and alpha.such.low is not None:
         step = decimals_step(alpha.such.low, alpha.such.high or 0.0)
         ends = ends_apart(alpha.such.low, alpha.such.high or 0.0, step) or ("", "")
@@ -175,14 +176,7 @@ def _loo_opening(report: AgreementReport, *, items: bool) -> str:
 
 def is_ordered(report: AgreementReport) -> bool:
     """Whether the headline is alpha, since the scale is ordered and labels can be nearly equal."""
-    return _headline_alpha(report) is not None
-
-
-def _headline_alpha(report: AgreementReport) -> AlphaValue | None:
-    """Return alpha on the scale of the report's criterion, if that is ordered and alpha is known."""
-    metric = next((row.metric for row in report.by_criterion if row.criterion == report.criterion), "nominal")
-    alpha = report.alpha[metric]
-    return alpha if metric != "nominal" and isinstance(alpha, AlphaValue) else None
+    return headline_alpha(report) is not None
 
 
 def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> ResultPage:
