@@ -9,6 +9,7 @@ from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
+from generation.web.webhooks import api as webhooks
 from judging.api import aligning, comparisons, jobs, making, probing, results as judging
 
 app_name = "api"
@@ -19,6 +20,15 @@ urlpatterns = [
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
     path("w/<str:workspace>/benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
     path("models/", generation.models, name="models"),
+    path("w/<str:workspace>/webhooks/", webhooks.webhooks, name="webhooks"),
+    path("w/<str:workspace>/webhooks/<str:public_id>/", webhooks.webhook, name="webhook"),
+    path("w/<str:workspace>/webhooks/<str:public_id>/test/", webhooks.test_webhook, name="test_webhook"),
+    path("w/<str:workspace>/webhooks/<str:public_id>/deliveries/", webhooks.deliveries, name="deliveries"),
+    path(
+        "w/<str:workspace>/webhooks/<str:public_id>/deliveries/<str:delivery>/resend/",
+        webhooks.resend_delivery,
+        name="resend_delivery",
+    ),
     # annotation
     path("studies/", annotation.studies, name="studies"),
     path("w/<str:workspace>/studies/", annotation.make_study, name="make_study"),

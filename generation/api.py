@@ -9,13 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import asking, paged
+from accounts.api.lists import CURSOR as CURSOR, SIZE as SIZE, asking, paged
 from accounts.permissions import workspaces_read_by
 from generation.library.access import benchmark_read_by, benchmarks_read_by
 from generation.models import Benchmark, Instruction, LanguageModel, Response
-
-SIZE = OpenApiParameter("size", int, description="Rows per page (default 100, at most 1000).")
-CURSOR = OpenApiParameter("cursor", str, description="Where the previous page ended; contained in its `next`.")
 
 
 class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):

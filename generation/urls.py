@@ -5,6 +5,7 @@ from generation.web.curation import pages as curation_pages
 from generation.web.endpoints import pages as endpoint_pages
 from generation.web.library import error_phrases, pages as library_pages
 from generation.web.responses import pages as run_pages
+from generation.web.webhooks import pages as webhook_pages
 
 app_name = "generation"
 urlpatterns = [
@@ -28,6 +29,13 @@ urlpatterns = [
     path("library/endpoints/<int:pk>/models/", endpoint_pages.add_found_models, name="add_found_models"),
     path("library/error-phrases/<slug:slug>/", error_phrases.error_phrases, name="error_phrases"),
     path("runs/spending/", spending_page.spending, name="spending"),
+    # /webhooks/
+    path("webhooks/", webhook_pages.webhooks, name="webhooks"),
+    path("webhooks/<slug:slug>/", webhook_pages.webhooks, name="webhooks_of"),
+    path("webhooks/<slug:slug>/<str:public_id>/", webhook_pages.webhook, name="webhook"),
+    path("webhooks/<slug:slug>/<str:public_id>/test/", webhook_pages.test_webhook, name="test_webhook"),
+    path("webhooks/<slug:slug>/<str:public_id>/remove/", webhook_pages.remove, name="remove_webhook"),
+    path("webhooks/<slug:slug>/<str:public_id>/resend/<str:delivery>/", webhook_pages.resend, name="resend_message"),
     # /runs/generation/
     path("runs/generation/", run_pages.runs, name="runs"),
     path("runs/generation/<str:public_id>/", run_pages.run, name="run"),

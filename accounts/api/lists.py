@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -11,6 +12,9 @@ from rest_framework.response import Response
 
 from accounts.models import User, Workspace
 from accounts.permissions import workspaces_led_by, workspaces_read_by
+
+SIZE = OpenApiParameter("size", int, description="Rows per page (default 100, at most 1000).")
+CURSOR = OpenApiParameter("cursor", str, description="Where the previous page ended; contained in its `next`.")
 
 
 class Unusable(exceptions.APIException):

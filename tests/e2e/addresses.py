@@ -5,7 +5,7 @@ from io import StringIO
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.db import connections
+from django.db import connections, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
@@ -27,6 +27,8 @@ from annotation.uploads.reading import recognise
 from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
+from generation.webhooks.events import EventName, announce_of_study
+from generation.webhooks.subscriptions import add_webhook
 from judging.alignment.looks import take_look
 from judging.alignment.records import add_version, begin_alignment
 from judging.archive.made_files import ask_for, files_of, make
@@ -95,7 +97,10 @@ NOT_PAGES = {
         "calibration:publish",
         "generation:add_found_models",
         "generation:control_run",
+        "generation:remove_webhook",
+        "generation:resend_message",
         "generation:test_endpoint",
+        "generation:test_webhook",
         "judging:control_run",
         "judging:control_watch",
         "judging:draw_checks",
@@ -189,6 +194,11 @@ OF_WORKSPACES = {
     "accounts:change_person",
     "accounts:withdraw_invitation",
     "generation:error_phrases",
+    "generation:remove_webhook",
+    "generation:resend_message",
+    "generation:test_webhook",
+    "generation:webhook",
+    "generation:webhooks_of",
     "judging:demonstration",
     "judging:demonstration_state",
 }
@@ -200,6 +210,10 @@ PUBLIC = {
     "generation:instruction": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
     "library:drafted_checklist": lambda: Instruction.objects.filter(benchmark__slug=BENCHMARK).first().public_id,
     "generation:response": lambda: Response.objects.filter(instruction__benchmark__slug=BENCHMARK).first().public_id,
+    **dict.fromkeys(
+        ("generation:webhook", "generation:test_webhook", "generation:remove_webhook", "generation:resend_message"),
+        lambda: _a_webhook().public_id,
+    ),
     "generation:run": lambda: GenerationRun.objects.get().public_id,
     "generation:run_file": lambda: GenerationRun.objects.get().public_id,
     "judging:judge": lambda: Judge.objects.first().rater.public_id,
@@ -260,6 +274,17 @@ SLUGS = {
     "annotation:links": PRACTICE,
     "annotation:prolific_study": PRACTICE,
 }
+
+
+def _a_webhook():
+    """One that was told of something."""
+    workspace = Study.objects.get(slug=SLUG).workspace
+    if not workspace.webhooks.exists():
+        hook, _secret = add_webhook(workspace=workspace, url="https://example.org/hooks", events=["study.finished"])
+        with transaction.atomic():
+            announce_of_study(Study.objects.get(slug=SLUG), EventName.STUDY_FINISHED, {"reason": "closed"})
+        hook.deliveries.update(state="failed", attempts=8, http_status=503, reply="<b>unavailable</b>")
+    return workspace.webhooks.first()
 
 
 def _an_upload():
@@ -377,6 +402,7 @@ def parts_of(name):
         "rater_id": Rater.objects.filter(kind="person", study=study).first().public_id,
         "assignment_id": _assignment_of(name),
         "public_id": PUBLIC.get(name, lambda: "none")(),
+        "delivery": "none",
         "pk": ROWS.get(name, lambda: 1)(),
         "judge_id": AlignmentVersion.objects.latest("pk").judge.rater.public_id,
     }

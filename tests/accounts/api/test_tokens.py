@@ -17,6 +17,7 @@ from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from calibration.models import Fit
 from generation.models import Endpoint, Import, LanguageModel
+from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
 from judging.models import Alignment
@@ -25,11 +26,18 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
-MORE = {"/settings/": ["patch"], "/cohorts/": ["post"], "/tasks/{task}/": ["put", "delete"]}
+MORE = {
+    "/settings/": ["patch"],
+    "/cohorts/": ["post"],
+    "/tasks/{task}/": ["put", "delete"],
+    "/webhooks/": ["post"],
+    "/webhooks/{public_id}/": ["patch", "delete"],
+}
 """Methods that change what the address returns, by its end."""
 VERBS = ("start", "pause", "cancel")
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
+OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
@@ -37,6 +45,7 @@ SCOPES = {
     "instructions": "read",
     "responses": "read",
     "models": "read",
+    **dict.fromkeys(OF_WEBHOOKS, "change"),
     "studies": "read",
     "make_study": "change",
     "study": "read",
@@ -150,6 +159,8 @@ def filled(slug):
     keep_table(workspace=study.workspace, user=user, sent=sent, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
+    send_test(hook)
     made = ask_for(study, user, "csv")
     (made.folder / "file").write_text("a")
     replace(made, state="made").save()
@@ -211,6 +222,12 @@ def addresses(study, run, fit):
         elif pattern.name == "undo_loading":
             path = reverse("api:undo_loading", args=[study.workspace.imports.get().pk])
             yield pattern.name, path, "post"
+        elif pattern.name in OF_WEBHOOKS:
+            hook = study.workspace.webhooks.get()
+            parts = [study.workspace.slug, *([hook.public_id] if pattern.name != "webhooks" else [])]
+            parts += [hook.deliveries.first().public_id] if pattern.name == "resend_delivery" else []
+            method = "post" if pattern.name in ("test_webhook", "resend_delivery") else "get"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in OF_STUDY:
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
             method = "post" if pattern.name in POSTED else "get"
