@@ -29,6 +29,7 @@ WITH_OTHER_MEANINGS = {
     "panel",
     "paper",
     "transport",
+    "webhooks",
 }
 NAMES = sorted(OWN_COMMANDS - WITH_OTHER_MEANINGS - {"demo", "flush", "recompute", "serve", "watch"})
 COMMAND = re.compile(rf"manage\.py|(?<![\w.'/:-])(?:{'|'.join(NAMES)})(?!\w|['(=/-]|\.\w)")
