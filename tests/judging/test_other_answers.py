@@ -165,7 +165,7 @@ def left_out(study):
     places |= {reverse("annotation:rater", args=[study, one.public_id]) for one in study.raters.all()}
     raters, depth = (reverse(name, args=[study]) for name in ("calibration:raters", "judging:judges_depth"))
     places |= {f"{page}?file=page.json" for page in (raters, depth)}
-    suffixes = ("svg", "csv", "json", "tex")
+    suffixes = ("svg", "csv", "json", "tex", "md")
     return places | {f"{raters}?file={name}.{suffix}" for name in ("variance", "designs") for suffix in suffixes}
 
 
