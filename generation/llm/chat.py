@@ -5,7 +5,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,7 @@ from generation.llm.errors import (
     error_of_answer,
     quoting,
 )
+from generation.llm.forms import CHAT, RESPONSES, Form
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, HostRefused, Reach
 from generation.llm.protocol.bodies import (
@@ -37,6 +38,7 @@ from generation.llm.protocol.bodies import (
     read_vectors,
 )
 from generation.llm.protocol.reply_sizes import ReplyRefused
+from generation.llm.protocol.response_bodies import StreamedResponse
 from generation.llm.protocol.token_limits import estimated_tokens
 from generation.llm.replies import bodies_read, read_completion, read_samples, so_far, with_tokens
 from generation.llm.requests import PromptScores, Reply, Request, body_of
@@ -47,6 +49,10 @@ OPTIONS_OF_STREAMS = "stream_options"
 OF_THE_TEMPLATE = ("add_generation_prompt", "continue_final_message")
 """vLLM's parameters that leave the last message open, so that the reply goes on from it."""
 STREAMING = re.compile(r"\bstream(s|ing|ed)?\b")
+NO_CHAT = re.compile(r"not a chat model|/responses\b|\bresponses api\b")
+"""How servers refuse chat completions of a model that they serve in the responses form."""
+NO_ADDRESS = (404, 405)
+"""The statuses of a server that has no address for chat completions at all."""
 
 
 def key_named(variable: str) -> str:
@@ -73,24 +79,57 @@ PUBLIC = Reach()
 
 
 class OpenAIChat:
-    """A client of a server that speaks the chat completions protocol. Create it inside the event loop that uses it."""
+    """A client of a server that speaks OpenAI's protocol. Create it inside the event loop that uses it."""
 
     def __init__(
-        self, *, base_url: str, key: str, timeout_seconds: float, connections: int = 100, reach: Reach = PUBLIC
+        self,
+        *,
+        base_url: str,
+        key: str,
+        timeout_seconds: float,
+        connections: int = 100,
+        reach: Reach = PUBLIC,
+        responses: Collection[str] = (),
     ) -> None:
-        """Raises BadAddress, HostNotAllowed."""
+        """`responses` are models that are known to take the responses form alone. Raises BadAddress, HostNotAllowed."""
         with _hosts_judged():
             self._connections = Connections(
                 base_url=base_url, key=key, timeout_seconds=timeout_seconds, connections=connections, reach=reach
             )
         self._streams = self._counts = self._continues = True
+        self._forms: dict[str, Form] = dict.fromkeys(responses, RESPONSES)
+
+    def form_of(self, model: str) -> Form:
+        """Return the form in which the model is asked, as far as it is known."""
+        return self._forms.get(model, CHAT)
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply, streamed if the request has `stall_seconds` and the server has not refused to stream.
 
-        Where the server does not know how to leave the last message open, it gets that message as a turn. Raises
-        ChatError.
+        Where the server does not know how to leave the last message open, it gets that message as a turn. Where it takes no
+        chat completions of this model, it is asked in the responses form from then on. Raises ChatError.
         """
+        return await self._in_its_form(request.model, lambda: self._completed(request))
+
+    async def _in_its_form(self, model: str, ask: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
+        """Ask, and where chat completions of the model are refused, ask once in the responses form."""
+        asked = self.form_of(model)
+        try:
+            return await ask()
+        except Refused as error:
+            refused = NO_CHAT.search(str(error).lower()) or error.status in NO_ADDRESS
+            if asked is RESPONSES or self._forms.get(model) is CHAT or not refused:
+                raise
+            self._forms[model] = RESPONSES
+            try:
+                return await ask()
+            except Refused as other:
+                if other.status not in NO_ADDRESS:
+                    raise
+                self._forms[model] = CHAT
+                raise error from other
+
+    async def _completed(self, request: Request) -> Reply:
         started = time.monotonic()
         while request.stall_seconds is not None and self._streams:
             counted, continued = self._counts, self._continues
@@ -99,8 +138,9 @@ class OpenAIChat:
             except Refused as error:
                 if not self._does_without(str(error).lower(), counted, continued):
                     raise
-        completion = await self._post("/chat/completions", body_of(self._known(request)))
-        return with_tokens(read_completion(completion, time.monotonic() - started), request)
+        form = self.form_of(request.model)
+        completion = await self._post(form.path, form.body(self._known(request)))
+        return with_tokens(form.reply(completion, time.monotonic() - started), request)
 
     def _known(self, request: Request) -> Request:
         """Return the request without the parameters of the chat template that the server has refused."""
@@ -129,8 +169,10 @@ class OpenAIChat:
     async def samples(self, request: Request, count: int) -> tuple[Reply, ...]:
         """Return `count` replies to one prompt, which the server reads once; the first reply has the tokens of all.
 
-        Raises ChatError.
+        A model that is served in the responses form is asked `count` times, and each reply has its own. Raises ChatError.
         """
+        if self.form_of(request.model) is RESPONSES:
+            return tuple(await asyncio.gather(*(self.complete(request) for _ in range(count))))
         started = time.monotonic()
         completion = await self._post("/chat/completions", {**body_of(request), "n": count})
         replies = read_samples(completion, time.monotonic() - started)
@@ -193,11 +235,12 @@ class OpenAIChat:
 
     async def _streamed(self, request: Request, stall_seconds: float, started: float) -> Reply:
         """Return a reply that is streamed. Raises ChatError, which holds the part of the text that had come."""
-        read = StreamedCompletion()
+        form = self.form_of(request.model)
+        read = form.stream()
         try:
             try:
                 async with asyncio.timeout(request.longest_seconds):
-                    return await self._read_stream(body_of(request), read, stall_seconds, started)
+                    return await self._read_stream(form, request, read, stall_seconds, started)
             except TimeoutError as error:
                 words = call_messages.NOT_DONE(seconds=f"{request.longest_seconds:g}", n=len(read.text))
                 raise TimedOut(words) from error
@@ -206,12 +249,17 @@ class OpenAIChat:
             raise
 
     async def _read_stream(
-        self, body: dict[str, Any], read: StreamedCompletion, stall_seconds: float, started: float
+        self,
+        form: Form,
+        request: Request,
+        read: StreamedCompletion | StreamedResponse,
+        stall_seconds: float,
+        started: float,
     ) -> Reply:
         """Add each chunk to `read` as it comes and return the reply. Raises ChatError."""
-        body = {**body, "stream": True, **({"stream_options": {"include_usage": True}} if self._counts else {})}
+        body = form.streamed(form.body(request), counted=self._counts)
         with self._failures(), bodies_read():
-            async with self._connections.stream("/chat/completions", body) as stream:
+            async with self._connections.stream(form.path, body) as stream:
                 if not stream.ok:
                     raise error_of_answer(await stream.whole())
                 if stream.is_events:
@@ -219,7 +267,7 @@ class OpenAIChat:
                 else:
                     answer = await stream.whole()
                     if not answer.content.lstrip().startswith(STREAM_LINES):
-                        return read_completion(decoded(answer), time.monotonic() - started)
+                        return form.reply(decoded(answer), time.monotonic() - started)
                     events = events_in(answer.content)
                 while True:
                     # Before the first words the request may be in the server's queue, which is no stall.

@@ -5,16 +5,29 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from generation.llm.errors import ServerFailed, quoting
+from generation.llm.errors import NO_MONEY, ChatError, NoMoney, RateLimited, Refused, ServerFailed, quoting
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.bodies import BadBody, StreamedCompletion, read_choices, tokens_counted
+from generation.llm.protocol.response_bodies import (
+    TOKENS_READ,
+    TOKENS_WRITTEN,
+    ResponseFailed,
+    StreamedResponse,
+    read_response,
+)
 from generation.llm.protocol.token_limits import estimated_tokens
 from generation.llm.requests import Reply, Request
 
 BROKEN_OFF = "broken off"
 """The finish reason of the part of a reply that came before the call failed."""
-LIMITS = ("max_completion_tokens", "max_tokens")
+LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 """The parameters that limit the new tokens of a reply."""
+KINDS: Mapping[str, type[ChatError]] = {
+    "rate_limit_exceeded": RateLimited,
+    "invalid_prompt": Refused,
+    **dict.fromkeys(NO_MONEY, NoMoney),
+}
+"""The kinds of errors that a server names by a code in a body of status 200; all others may pass."""
 
 
 def read_completion(completion: object, seconds: float) -> Reply:
@@ -28,7 +41,7 @@ def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
         with bodies_read():
             read = read_choices(completion)
     except ServerFailed as error:
-        error.came = _counted(completion, seconds)
+        error.came = _counted(completion, seconds, "prompt_tokens", "completion_tokens")
         raise
     return tuple(
         Reply(
@@ -43,11 +56,23 @@ def read_samples(completion: object, seconds: float) -> tuple[Reply, ...]:
     )
 
 
-def _counted(completion: object, seconds: float) -> Reply | None:
+def read_finished_response(body: object, seconds: float) -> Reply:
+    """Return the reply that a body of the responses form holds. Raises ChatError if it holds none."""
+    try:
+        with bodies_read():
+            read = read_response(body)
+    except ChatError as error:
+        error.came = _counted(body, seconds, TOKENS_READ, TOKENS_WRITTEN)
+        raise
+    (choice,) = read.choices
+    return Reply(choice.text, choice.finish_reason, read.input_tokens, read.output_tokens, seconds, served=read.model)
+
+
+def _counted(body: object, seconds: float, name_read: str, name_written: str) -> Reply | None:
     """Return the tokens that an unusable answer says it cost, as an empty reply; None if it does not say."""
-    if not isinstance(completion, Mapping):
+    if not isinstance(body, Mapping):
         return None
-    read, written = (tokens_counted(completion, name) for name in ("prompt_tokens", "completion_tokens"))
+    read, written = (tokens_counted(body, name) for name in (name_read, name_written))
     return Reply("", BROKEN_OFF, read, written, seconds) if read or written else None
 
 
@@ -56,7 +81,7 @@ def with_tokens(reply: Reply, request: Request) -> Reply:
     return _with_guesses(reply, request, reply.text)
 
 
-def so_far(read: StreamedCompletion, request: Request, started: float) -> Reply | None:
+def so_far(read: StreamedCompletion | StreamedResponse, request: Request, started: float) -> Reply | None:
     """Return the part of a text that came before its stream failed, with estimated tokens; None if nothing came."""
     if not (read.written or read.output_tokens):
         return None
@@ -81,8 +106,10 @@ def _with_guesses(reply: Reply, request: Request, written: str) -> Reply:
 
 @contextmanager
 def bodies_read() -> Iterator[None]:
-    """Raise BadBody as ServerFailed."""
+    """Raise BadBody as ServerFailed, and an error that the server names in its body as the error of its kind."""
     try:
         yield
+    except ResponseFailed as error:
+        raise KINDS.get(error.code, ServerFailed)(*error.args) from error
     except BadBody as error:
         raise quoting(ServerFailed(call_messages.BAD_BODY(what=error.args[0]))) from error

@@ -61,6 +61,58 @@ def streams(text: str, *, finish_reason: str = "stop", read: int = 100, written:
     return Act(body=body.encode(), headers={"Content-Type": "text/event-stream"}, **more)
 
 
+def responds(
+    text: str,
+    *,
+    refusal: str = "",
+    comment: str = "",
+    status: str = "completed",
+    why: str = "",
+    read: int = 100,
+    written: int = 20,
+) -> Act:
+    """The text in the responses form, after some reasoning; `why` is the reason of one that is incomplete."""
+    parts = [{"type": "output_text", "text": text, "annotations": []}] if text else []
+    parts += [{"type": "refusal", "refusal": refusal}] if refusal else []
+    message = {"id": "m1", "type": "message", "role": "assistant", "status": status, "content": parts}
+    output: list[dict[str, Any]] = [{"id": "r1", "type": "reasoning", "summary": [], "content": []}]
+    if comment:
+        said = [{"type": "output_text", "text": comment, "annotations": []}]
+        output.append({"id": "m0", "type": "message", "role": "assistant", "phase": "commentary", "content": said})
+        message["phase"] = "final_answer"
+    return Act(
+        body={
+            "id": "resp_1",
+            "object": "response",
+            "model": "pro-2026",
+            "status": status,
+            "error": None,
+            "incomplete_details": {"reason": why} if why else None,
+            "output": [*output, message],
+            "usage": {"input_tokens": read, "output_tokens": written, "total_tokens": read + written},
+        }
+    )
+
+
+def responds_streamed(act: Act) -> Act:
+    """The same as server-sent events: the text word by word, and the whole response at the end."""
+    whole = act.body
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}}
+    ]
+    for place, item in enumerate(whole["output"]):
+        events.append({"type": "response.output_item.added", "output_index": place, "item": {**item, "content": []}})
+        for part in item["content"]:
+            kind, name = ("refusal", "refusal") if part["type"] == "refusal" else ("output_text", "text")
+            words = re.findall(r"\S+\s*", part[name])
+            events += [{"type": f"response.{kind}.delta", "output_index": place, "delta": word} for word in words]
+            events.append({"type": f"response.{kind}.done", "output_index": place, name: part[name]})
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    numbered = [{**event, "sequence_number": n} for n, event in enumerate(events)]
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in numbered)
+    return Act(body=body.encode(), headers={"Content-Type": "text/event-stream"})
+
+
 def says_or_streams(request: dict[str, Any], text: str, **more: Any) -> Act:
     """The text in the way the request asks for."""
     return streams(text, **more) if request.get("stream") else says(text, **more)
