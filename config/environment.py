@@ -137,6 +137,15 @@ def entries(name: str, read: Callable[[Sequence[str]], T]) -> T:
         raise ImproperlyConfigured(f"{name}: {error}") from error
 
 
+def files_read(name: str, read: Callable[..., T], *, first: Path) -> T:
+    """Return what `read` makes of a file of the program and of the one that the variable names, if it names one."""
+    given = text(name)
+    try:
+        return read(first, Path(given).expanduser()) if given else read(first)
+    except UserError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from error
+
+
 def folder_to_read(name: str, *, default: Path) -> Path:
     """Return a folder. It must exist if the variable names it; the default folder need not exist."""
     given = text(name)

@@ -14,6 +14,7 @@ from kombu.entity import Queue
 from config import environment, identity, places
 from config.observability.logs import logging_settings
 from generation.llm.protocol.allowed_hosts import read_hosts, read_keys
+from generation.llm.protocol.providers import read_providers
 
 # What Plumbline writes holds answers and identities: files are made with mode 0600 and folders with 0700.
 os.umask(0o077)
@@ -62,6 +63,10 @@ ON_LOOPBACK = (
 )
 MODEL_HOSTS = environment.entries("PLUMBLINE_MODEL_HOSTS", read_hosts)
 MODEL_KEYS = environment.entries("PLUMBLINE_MODEL_KEYS", read_keys)
+# What is known of hosted providers; a file of the operator adds to it.
+PROVIDERS = environment.files_read(
+    "PLUMBLINE_PROVIDERS", read_providers, first=BASE_DIR / "fixtures" / "providers" / "providers.json"
+)
 SCRIPT_DIR = environment.folder_to_read("PLUMBLINE_SCRIPT_DIR", default=DATA_DIR / "scripts")
 
 INSTALLED_APPS = [

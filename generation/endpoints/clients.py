@@ -10,9 +10,11 @@ from core.errors import UserError
 from generation.endpoints.grants import callable_reach, key_of, open_grants, why_not_loaded
 from generation.llm.chat import OpenAIChat
 from generation.llm.errors import Refused
+from generation.llm.forms import CHAT, RESPONSES, Form
 from generation.llm.in_process import InProcessChat, checked_engine
 from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import NO_ENDPOINT
+from generation.llm.protocol.providers import ListedModel, provider_at
 from generation.llm.requests import Chat
 from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
 from generation.models import Endpoint, EndpointGrant, LanguageModel
@@ -64,7 +66,25 @@ def open_chat(model: LanguageModel) -> Chat:
         timeout_seconds=endpoint.timeout_seconds,
         connections=max(100, 2 * endpoint.max_concurrent),
         reach=callable_reach(endpoint),
+        responses=[served_name(model)] if form_of(model) is RESPONSES else [],
     )
+
+
+def form_of(model: LanguageModel) -> Form:
+    """Return the form in which the model takes requests, as its endpoint's test found or its provider's list says."""
+    endpoint, name = endpoint_of(model), served_name(model)
+    listed = listed_model(model)
+    if name in endpoint.capabilities.get("responses", ()) or (listed is not None and listed.form == "responses"):
+        return RESPONSES
+    return CHAT
+
+
+def listed_model(model: LanguageModel) -> ListedModel | None:
+    """Return what the price list of the model's provider says of it, None if it has no such provider or is not listed."""
+    if model.endpoint is None or model.endpoint.kind != Endpoint.Kind.OPENAI:
+        return None
+    provider = provider_at(model.endpoint.base_url, settings.PROVIDERS)
+    return None if provider is None else provider.models.get(served_name(model).removeprefix("models/"))
 
 
 def served_name(model: LanguageModel) -> str:

@@ -17,15 +17,8 @@ from core.terminal import person_at_terminal
 from generation.llm.chat import key_named
 from generation.llm.errors import HostNotAllowed, Refused, Unauthorised
 from generation.llm.protocol import messages as call_messages
-from generation.llm.protocol.allowed_hosts import (
-    PROVIDER_KEYS,
-    BadAddress,
-    HostRefused,
-    Origin,
-    Reach,
-    origin_of,
-    rule_for,
-)
+from generation.llm.protocol.allowed_hosts import BadAddress, HostRefused, Origin, Reach, origin_of, rule_for
+from generation.llm.protocol.providers import key_rules
 from generation.models import Endpoint, EndpointGrant
 
 ADDRESS_REFUSED = Wording(
@@ -72,7 +65,7 @@ def why_no_key(endpoint: Endpoint) -> Message | None:
         return None
     origin = _origin(endpoint)
     slug = endpoint.workspace.slug
-    rules = (*settings.MODEL_KEYS, *(PROVIDER_KEYS if settings.ON_LOOPBACK else ()))
+    rules = (*settings.MODEL_KEYS, *(key_rules(settings.PROVIDERS) if settings.ON_LOOPBACK else ()))
     if any(rule.allows(variable, origin, slug) for rule in rules):
         return None
     granted = ((grant.address, grant.variable) for grant in open_grants(endpoint))

@@ -10,7 +10,9 @@ from accounts.models import Event, User, Workspace
 from core.errors import UserError
 from core.messages.message import Wording
 from core.text import storable
+from generation.endpoints.clients import listed_model
 from generation.endpoints.grants import ADDRESS_REFUSED, allow
+from generation.endpoints.pricing import currency_of
 from generation.llm.protocol.allowed_hosts import OWN_VARIABLES, BadAddress, origin_of
 from generation.models import Endpoint, LanguageModel
 
@@ -75,12 +77,20 @@ def _kept(name: str) -> str:
 
 
 def add_models(endpoint: Endpoint, names: Collection[str], user: User) -> list[LanguageModel]:
-    """Create those of the models that the endpoint's test found and nobody has added yet, with an event each."""
+    """Create those of the models that the endpoint's test found and nobody has added yet, with an event each.
+
+    A model in its provider's price list gets that price with its day, unless the workspace counts in another currency.
+    """
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=endpoint.workspace_id)
-        made = []
+        made, currency = [], currency_of(endpoint.workspace_id)
         for name in (name for name in models_to_add(endpoint) if name in names):
-            model = LanguageModel.objects.create(workspace=endpoint.workspace, name=name, endpoint=endpoint)
+            model = LanguageModel(workspace=endpoint.workspace, name=name, endpoint=endpoint)
+            listed = listed_model(model)
+            if listed is not None and listed.prices is not None and currency in ("", listed.currency):
+                model.input_price, model.output_price = listed.prices.read, listed.prices.written
+                model.currency, model.priced_on = listed.currency, listed.as_of
+            model.save()
             Event.objects.create(
                 workspace_id=endpoint.workspace_id,
                 actor=user,

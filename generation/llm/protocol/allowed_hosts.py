@@ -302,31 +302,3 @@ def _key_rule(entry: str) -> KeyRule:
     if "" in slugs or (ALL_WORKSPACES in slugs and len(slugs) > 1):
         raise UserError(f"{entry!r} names its workspaces oddly; write all, or slugs joined by +.")
     return KeyRule(parts["variable"], origin, None if slugs == [ALL_WORKSPACES] else frozenset(slugs))
-
-
-def _provider(variable: str, *hosts: str) -> tuple[KeyRule, ...]:
-    return tuple(KeyRule(variable, Origin("https", host, 443)) for host in hosts)
-
-
-PROVIDER_KEYS = (
-    *_provider("OPENAI_API_KEY", "api.openai.com"),
-    *_provider("ANTHROPIC_API_KEY", "api.anthropic.com"),
-    *_provider("GEMINI_API_KEY", "generativelanguage.googleapis.com"),
-    *_provider("GOOGLE_API_KEY", "generativelanguage.googleapis.com"),
-    *_provider("MISTRAL_API_KEY", "api.mistral.ai"),
-    *_provider("DEEPSEEK_API_KEY", "api.deepseek.com"),
-    *_provider("DASHSCOPE_API_KEY", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
-    *_provider("MOONSHOT_API_KEY", "api.moonshot.cn", "api.moonshot.ai"),
-    *_provider("ZHIPUAI_API_KEY", "open.bigmodel.cn"),
-    *_provider("SILICONFLOW_API_KEY", "api.siliconflow.cn", "api.siliconflow.com"),
-    *_provider("OPENROUTER_API_KEY", "openrouter.ai"),
-    *_provider("TOGETHER_API_KEY", "api.together.xyz"),
-    *_provider("FIREWORKS_API_KEY", "api.fireworks.ai"),
-    *_provider("GROQ_API_KEY", "api.groq.com"),
-    *_provider("CEREBRAS_API_KEY", "api.cerebras.ai"),
-    *_provider("XAI_API_KEY", "api.x.ai"),
-    *_provider("NVIDIA_API_KEY", "integrate.api.nvidia.com"),
-    *_provider("COHERE_API_KEY", "api.cohere.ai", "api.cohere.com"),
-    *_provider("HF_TOKEN", "router.huggingface.co"),
-)
-"""The keys that a single user's machine may send without a setting: each only to its provider, over HTTPS."""

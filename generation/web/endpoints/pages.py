@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -19,11 +20,14 @@ from accounts.models import Event, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from generation.endpoints.clients import listed_model
 from generation.endpoints.pricing import price_of
 from generation.endpoints.probing import in_words, probe_endpoint
 from generation.endpoints.registration import add_models, models_to_add
 from generation.library.access import endpoint_led_by, model_led_by
 from generation.library.removal import Row, StillUsed, remove, why_it_stays
+from generation.llm.protocol.prices import Prices
+from generation.llm.protocol.providers import Provider
 from generation.models import Endpoint, LanguageModel
 from generation.web.endpoints.forms import EndpointForm, ModelForm, key_dropped
 from generation.web.library.pages import asked_for, page_of, user_of
@@ -45,7 +49,7 @@ def models(request: HttpRequest) -> HttpResponse:
     rows = found.select_related("endpoint").annotate(response_count=Count("responses"))
     page = page_of(request, rows.order_by("name", "pk"))
     for model in page:
-        model.price = price_of(model)
+        model.price, model.listed = price_of(model), listed_model(model)
     context = {"page": page, "words": words, "led": set(_led(request).values_list("pk", flat=True))}
     return render(request, "generation/models.html", context)
 
@@ -65,10 +69,16 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new endpoint, or one there is; with ?then= its first model comes next, and after that the page named there."""
+    """A new endpoint, or one there is; with ?then= its first model comes next, and after that the page named there.
+
+    With ?provider= a new one has the name, address and variable of that hosted provider.
+    """
     led = _led(request)
     known = endpoint_led_by(user_of(request), pk) if pk is not None else None
-    form = EndpointForm(request.POST or None, instance=known, workspaces=led)
+    providers = settings.PROVIDERS if known is None else ()
+    asked = asked_for(request, "provider")
+    initial = next((_of_provider(one) for one in providers if one.name == asked), None)
+    form = EndpointForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "endpoint")
         if form.dropped_key:
@@ -80,25 +90,43 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
             model = urlencode({"endpoint": form.instance.pk, "then": then})
             return redirect(f"{reverse('generation:new_model')}?{model}")
         return redirect("generation:endpoints")
-    context = {"form": form, "endpoint": known, "led": led, "why_it_stays": known and why_it_stays(known)}
+    context: dict[str, Any] = {"form": form, "endpoint": known, "led": led, "providers": providers, "provider": asked}
+    context |= {"then": _then(request), "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/endpoint_form.html", context, status=_status(form))
+
+
+def _of_provider(provider: Provider) -> dict[str, str]:
+    return {"name": provider.title, "base_url": provider.addresses[0], "key_variable": provider.keys[0]}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new model, served by ?endpoint= where that is given, or one there is."""
+    """A new model, served by ?endpoint= where that is given, or one there is; with ?price=listed its provider's price."""
     led = _led(request)
     known = model_led_by(user_of(request), pk) if pk is not None else None
     asked = asked_for(request, "endpoint")
-    initial = {"endpoint": asked} if known is None and asked.isdecimal() else None
+    initial: dict[str, Any] = {"endpoint": asked} if known is None and asked.isdecimal() else {}
+    listed = None if known is None else listed_model(known)
+    prices = None if listed is None else listed.prices
+    if listed is not None and prices is not None and asked_for(request, "price") == "listed":
+        initial = {"input_price": prices.read, "output_price": prices.written}
+        initial |= {"currency": listed.currency, "priced_on": listed.as_of}
     form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
         made = _saved(request, form, "model")
         messages.success(request, gettext("Model %(name)s has been saved.") % {"name": made})
         return redirect(_then(request) or "generation:models")
-    context = {"form": form, "model": known, "led": led, "why_it_stays": known and why_it_stays(known)}
+    context: dict[str, Any] = {"form": form, "model": known, "led": led, "listed": listed}
+    context |= {"uses_listed": _has_price(known, prices), "why_it_stays": known and why_it_stays(known)}
     return render(request, "generation/model_form.html", context, status=_status(form))
+
+
+def _has_price(model: LanguageModel | None, prices: Prices | None) -> bool:
+    """Return whether the model has these prices, True if there are none."""
+    return prices is None or (
+        model is not None and (model.input_price, model.output_price) == (prices.read, prices.written)
+    )
 
 
 def _then(request: HttpRequest) -> str:
@@ -206,7 +234,12 @@ def _removal(request: HttpRequest, row: Row, what: str) -> HttpResponse:
 def _row(endpoint: Endpoint, led: set[int]) -> dict[str, Any]:
     lines = in_words(endpoint.capabilities) if endpoint.probed_at else []
     leads = endpoint.workspace_id in led
-    return {"endpoint": endpoint, "lines": lines, "leads": leads, "offered": models_to_add(endpoint) if leads else []}
+    offered = [_offered(endpoint, name) for name in models_to_add(endpoint)] if leads else []
+    return {"endpoint": endpoint, "lines": lines, "leads": leads, "offered": offered}
+
+
+def _offered(endpoint: Endpoint, name: str) -> dict[str, Any]:
+    return {"name": name, "listed": listed_model(LanguageModel(name=name, endpoint=endpoint))}
 
 
 def _saved(request: HttpRequest, form: Any, what: str) -> Any:
