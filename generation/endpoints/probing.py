@@ -32,6 +32,7 @@ from generation.llm.errors import (
     Unauthorised,
     Unreachable,
 )
+from generation.llm.forms import RESPONSES
 from generation.llm.in_process import installed
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import Reach
@@ -73,7 +74,7 @@ class Found:
     """`json_schema`: response_format json_schema is obeyed, not merely taken. The words are the endpoint's own.
 
     `contexts` are the tokens of prompt and answer together of each model whose list entry says so; `context_tokens`
-    those of the model asked.
+    those of the model asked. `responses` are the models that are served in the responses form alone.
     """
 
     model: str = ""
@@ -88,11 +89,12 @@ class Found:
     embedding_length: int | None = None
     context_tokens: int | None = None
     contexts: dict[str, int] = field(default_factory=dict)
+    responses: tuple[str, ...] = ()
     words: dict[str, str] = field(default_factory=dict)
 
 
 async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -> Found:
-    """Asks; at most eight calls. Raises NoAnswer where nobody answers, or where no model is named or listed."""
+    """Asks; at most ten calls. Raises NoAnswer where nobody answers, or where no model is named or listed."""
     served, unlisted = await _listed(chat)
     name = model or (served[0].name if served else "")
     if not name:
@@ -110,7 +112,9 @@ async def probe(chat: OpenAIChat, model: str = "", *, embeddings: bool = True) -
     }
     words: dict[str, ChatError] = {}
     await _schema(chat, name, found, words)
-    if found.get("chat"):
+    if found.get("chat") and chat.form_of(name) is RESPONSES:
+        found["responses"] = (name,)
+    elif found.get("chat"):
         await _log_probabilities(chat, name, found, words)
     if embeddings:
         await _embeddings(chat, name, found, words)
@@ -151,10 +155,11 @@ async def _schema(chat: OpenAIChat, name: str, found: dict[str, Any], words: dic
     parameters = {"max_tokens": ANSWER_TOKENS}
     asked = Request(name, QUESTION, parameters, schema=SCHEMA, structured=True)
     text = await _answer(chat, asked, "json_schema", words)
-    if text is None and NEWER_NAME in said_of(words["json_schema"]):
+    thinks = text == "" or (text is None and NEWER_NAME in said_of(words["json_schema"]))
+    if thinks:
         # Models that think before they answer know the limit by this name, and thinking counts against it.
         parameters = {NEWER_NAME: THINKING_TOKENS}
-        words.pop("json_schema")
+        words.pop("json_schema", None)
         asked = Request(name, QUESTION, parameters, schema=SCHEMA, structured=True)
         text = await _answer(chat, asked, "json_schema", words)
     if text is not None:
@@ -303,6 +308,11 @@ def in_words(capabilities: Mapping[str, Any]) -> list[Line]:
         lines.append(Line(True, said % {"n": count, "names": names}))
     if can("chat"):
         lines.append(Line(True, gettext("It answers chat requests.")))
+        if can("responses"):
+            said = gettext(
+                "It answers requests for %(names)s only by the Responses API, which Plumbline therefore uses."
+            )
+            lines.append(Line(True, said % {"names": ", ".join(capabilities["responses"])}))
     else:
         lines.append(
             Line(False, gettext("It does not answer chat requests."), words.get("chat", words.get("json_schema", "")))

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from core.clock import Clock
 from core.messages.message import stored
-from generation.endpoints.clients import NoEndpoint, endpoint_of
+from generation.endpoints.clients import NoEndpoint, endpoint_of, form_of
 from generation.endpoints.grants import callable_reach, key_of
 from generation.endpoints.pricing import prices_of
 from generation.execution.budget import end_reservation, reserve
@@ -37,13 +37,12 @@ from generation.llm.errors import (
     Unreachable,
     error_of_answer,
 )
+from generation.llm.forms import CHAT, RESPONSES, Form
 from generation.llm.protocol import messages as call_messages
 from generation.llm.protocol.allowed_hosts import HostRefused
 from generation.llm.protocol.bodies import beginning
 from generation.llm.protocol.prices import NOTHING, Prices, Spend
 from generation.llm.protocol.reply_sizes import LARGEST_REPLY, ReplyRefused
-from generation.llm.replies import read_completion
-from generation.llm.requests import body_of
 from generation.models import Endpoint, GenerationItem, GenerationRun, LanguageModel
 from generation.responses.batch_results import Advance, UnusableResults
 from generation.responses.manifest import models_of
@@ -53,6 +52,7 @@ from generation.responses.runs import fail_run, finish_if_done, pause_run
 
 LINES_A_FILE = 50_000
 BYTES_A_FILE = 200_000_000
+"""The protocol's limits of a file, whose batch is done within 24 hours."""
 MOST_BATCHES = 10_000
 SPOOLED = 32_000_000
 """Bytes of a result file that are kept in memory."""
@@ -65,8 +65,8 @@ OPEN = ("validating", "in_progress", "finalizing", "cancelling")
 OWNER = "batch:"
 SUBMITTING = "batch:submitting"
 SUBMITTED, INGESTED = "submitted", "ingested"
-PATH = "/v1/chat/completions"
-"""The protocol's limits: 50,000 requests and 200 MB a file, done within 24 hours."""
+VERSION = "/v1"
+"""What the addresses of requests in a batch begin with."""
 
 
 def in_batches(run: GenerationRun) -> bool:
@@ -196,7 +196,7 @@ def _next_part(
     """
     queue = GenerationQueue(run, endpoint, SUBMITTING, clock, models=(model.pk,))
     lines: list[tuple[TextCall, bytes]] = []
-    size = 0
+    size, form = 0, form_of(model)
     with transaction.atomic():
         locked = GenerationRun.objects.select_for_update().get(pk=run.pk)
         if locked.status != GenerationRun.Status.RUNNING:
@@ -207,7 +207,7 @@ def _next_part(
             if call is None:
                 continue
             queue.prepare(call)
-            line = _line(call)
+            line = _line(call, form)
             if size + len(line) > BYTES_A_FILE:
                 break
             size += len(line)
@@ -216,8 +216,9 @@ def _next_part(
     return lines
 
 
-def _line(call: TextCall) -> bytes:
-    whole = {"custom_id": f"item-{call.key}", "method": "POST", "url": PATH, "body": body_of(call.request)}
+def _line(call: TextCall, form: Form) -> bytes:
+    body = form.body(call.request)
+    whole = {"custom_id": f"item-{call.key}", "method": "POST", "url": VERSION + form.path, "body": body}
     return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
@@ -360,7 +361,7 @@ def _record(item: GenerationItem, row: Mapping[str, Any], prices: Prices, unusab
     try:
         if response.get("status_code") != 200:
             raise Refused(beginning(_mapping(response.get("body")).get("error") or row.get("error") or row, 2_000))
-        reply = read_completion(response.get("body"), 0.0)
+        reply = _form_of(response).reply(response.get("body"), 0.0)
     except ChatError as error:
         note_attempt(item, str(error))
         record_failure(item, str(error))
@@ -382,13 +383,18 @@ def _record_late(run: GenerationRun, row: Mapping[str, Any], prices: Prices) -> 
     if item is None or response.get("status_code") != 200:
         return False
     try:
-        reply = read_completion(response.get("body"), 0.0)
+        reply = _form_of(response).reply(response.get("body"), 0.0)
     except ChatError:
         return False
     if item.status == GenerationItem.Status.DONE:
         record_surplus(item, reply, prices)
         return False
     return record_response(item, reply, prices, timed=False)
+
+
+def _form_of(response: Mapping[str, Any]) -> Form:
+    """Return the form of an answer, by what its body says that it is."""
+    return RESPONSES if _mapping(response.get("body")).get("object") == "response" else CHAT
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -452,7 +458,7 @@ class _Files:
         with _as_chat_errors():
             batch = self._client.batches.create(
                 input_file_id=file.id,
-                endpoint="/v1/chat/completions",
+                endpoint="/v1/responses" if form_of(model) is RESPONSES else "/v1/chat/completions",
                 completion_window=COMPLETION_WINDOW,
                 metadata=metadata,
             )

@@ -7,14 +7,15 @@ from dataclasses import asdict
 import pytest
 from django.core.management import CommandError, call_command
 
-from generation.endpoints.clients import context_of, takes_json_schema
+from generation.endpoints.clients import context_of, form_of, takes_json_schema
 from generation.endpoints.probing import NoAnswer, in_words, obeys, probe_address, probe_endpoint
 from generation.endpoints.registration import ServingRefused, checked_key_variable, looks_like_a_key
 from generation.llm.connections import Answer
 from generation.llm.errors import error_of_answer
+from generation.llm.forms import CHAT, RESPONSES
 from generation.models import Endpoint, LanguageModel
 from tests.factories import make_workspace
-from tests.generation.hostile_server import Act, HostileServer, completion, fails, says
+from tests.generation.hostile_server import Act, HostileServer, completion, fails, responds, says
 
 pytestmark = pytest.mark.django_db
 LISTED = Act(body={"data": [{"id": "tiny", "max_model_len": 2048}]})
@@ -85,6 +86,57 @@ def test_log_probabilities_of_the_answer_only():
     assert found.log_probabilities and not found.prompt_log_probabilities
     found = found_at(server_that(prompt_scores=False, scores=False, embeds=False))
     assert not (found.log_probabilities or found.prompt_log_probabilities or found.embeddings)
+
+
+def server_with(answer, *, thinks=False, chat=False):
+    """A server of the responses form alone, or with `chat` of chat completions; one that thinks needs many tokens."""
+
+    def play(request, n):
+        if not request:
+            return LISTED
+        if "messages" not in request and not isinstance(request.get("input"), list):
+            return fails(404, "no such route")
+        if "messages" in request and not chat:
+            return fails(404, "This is not a chat model and thus not supported in the v1/chat/completions endpoint.")
+        limits = ("max_output_tokens", "max_completion_tokens", "max_tokens")
+        room = next(request[name] for name in limits if name in request)
+        if chat:
+            return says("", finish_reason="length") if thinks and room < 1000 else says(answer)
+        return (
+            responds("", status="incomplete", why="max_output_tokens") if thinks and room < 1000 else responds(answer)
+        )
+
+    return HostileServer(play)
+
+
+@pytest.mark.parametrize("thinks", [False, True])
+def test_a_model_of_the_responses_form_is_found(thinks):
+    found = found_at(server_with(BIRD, thinks=thinks))
+    assert found.chat and found.json_schema and found.responses == ("tiny",)
+    assert not (found.log_probabilities or found.embeddings)
+    said = [line.text for line in in_words(asdict(found))]
+    assert "It answers requests for tiny only by the Responses API, which Plumbline therefore uses." in said
+
+
+def test_a_model_that_thinks_before_it_answers_is_given_room():
+    with server_with(BIRD, thinks=True, chat=True) as server:
+        found = probe_address(server.base_url)
+    assert found.json_schema and not found.json_schema_ignored and found.responses == ()
+
+
+def test_a_model_that_says_nothing_with_any_room_ignores_the_schema():
+    found = found_at(server_with("", chat=True))
+    assert found.chat and found.json_schema_ignored and not found.json_schema
+
+
+def test_a_stored_model_is_asked_in_its_form_from_the_first_call_on():
+    with server_with(BIRD) as server:
+        endpoint = Endpoint.objects.create(workspace=make_workspace(), name="hosted", base_url=server.base_url)
+        model = LanguageModel.objects.create(workspace=make_workspace(), name="tiny", endpoint=endpoint)
+        assert form_of(model) is CHAT
+        probe_endpoint(endpoint)
+        model.refresh_from_db()
+        assert form_of(model) is RESPONSES
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from generation.responses.recording import spent_of
 from generation.responses.runs import GENERATION, start_run
 from generation.tasks import work
 from tests.factories import make_workspace
-from tests.generation.hostile_server import completion
+from tests.generation.hostile_server import completion, responds
 from tests.generation.responses.test_sampling import TEXT, make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -545,3 +545,18 @@ def test_usable_results_in_between_let_a_run_go_on(monkeypatch):
         server.finish()
         look(run)
     assert (run.status, run.message) == ("finished", "")
+
+
+def test_a_model_of_the_responses_form_is_batched_in_it():
+    with BatchServer(lambda custom_id, body: (200, responds(TEXT, read=50, written=10).body)) as server:
+        run = make_run(server, instructions=2, models=("pro",))
+        Endpoint.objects.update(capabilities={"responses": ["pro"]})
+        assert advance(run).submitted == 2
+        (batch,) = server.batches.values()
+        assert batch["endpoint"] == "/v1/responses"
+        for line in server.lines(batch):
+            assert line["url"] == "/v1/responses" and "messages" not in line["body"] and line["body"]["input"]
+        server.finish()
+        assert advance(run).ingested == 2
+    assert {one.text for one in Response.objects.all()} == {TEXT}
+    assert {(one.input_tokens, one.output_tokens) for one in Response.objects.all()} == {(50, 10)}
