@@ -10,9 +10,10 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User, Workspace
 from accounts.permissions import workspaces_read_by
-from annotation.models import Study
+from annotation.models import Criterion, Study, Task
 from calibration.data.frames import ABOUT_RESPONSES, Bools, NothingToRead, ScoreFrame
 from calibration.data.scores import score_frame
+from calibration.reports.agreement import ROLE_ORDER
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.alignment import (
     LEAST,
@@ -84,6 +85,14 @@ def alignment_read_by(user: User, public_id: str, *, message: str = "") -> Align
 
 def people_of(study: Study) -> ScoreFrame:
     return score_frame(kinds=ABOUT_RESPONSES, study=study, judges=False)
+
+
+def criteria_asked(study: Study) -> list[str]:
+    """Return the keys of the criteria that the study asks about: overall first, then the others in the order of a rubric."""
+    rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
+    found = Criterion.objects.filter(rubric__in=rubrics).order_by("position", "pk").values_list("role", "key")
+    asked = sorted((pair for pair in found if pair[0] in ROLE_ORDER), key=lambda pair: ROLE_ORDER.index(pair[0]))
+    return list(dict.fromkeys(key for _role, key in asked))
 
 
 def rated_twice(people: ScoreFrame) -> Bools:

@@ -16,7 +16,6 @@ from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.studies.access import study_read_by
 from annotation.studies.provenance import provenance_of
-from calibration.reports.agreement import ordered_keys
 from calibration.statistics.judges.alignment import instructions_needed
 from calibration.web.serving import file_of
 from core.errors import UserError
@@ -39,8 +38,8 @@ from judging.alignment.records import (
     add_version,
     alignment_read_by,
     begin_alignment,
+    criteria_asked,
     judges_to_add,
-    people_of,
 )
 from judging.alignment.results import AlignmentReport, VersionRow, alignment_report, versions_of
 from judging.methods.line_diff import Line, line_diff
@@ -64,9 +63,8 @@ def new_alignment(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and not leads:
         raise PermissionDenied
     judges = Judge.objects.filter(workspace=study.workspace_id).select_related("rater").order_by("rater__label", "pk")
-    form = AlignmentForm(
-        request.POST if request.method == "POST" else None, judges=judges, criteria=ordered_keys(people_of(study))
-    )
+    sent = request.POST if request.method == "POST" else None
+    form = AlignmentForm(sent, judges=judges, criteria=criteria_asked(study))
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
