@@ -9,6 +9,8 @@ from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
+from generation.web.endpoints import api as served
+from generation.web.responses import api as texts
 from generation.web.webhooks import api as webhooks
 from judging.api import aligning, comparisons, jobs, making, probing, results as judging
 
@@ -20,6 +22,19 @@ urlpatterns = [
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
     path("w/<str:workspace>/benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
     path("models/", generation.models, name="models"),
+    path("w/<str:workspace>/models/", served.add_model, name="add_model"),
+    path("w/<str:workspace>/models/<int:pk>/", served.model, name="model"),
+    path("w/<str:workspace>/endpoints/", served.endpoints, name="endpoints"),
+    path("w/<str:workspace>/endpoints/<int:pk>/", served.endpoint, name="endpoint"),
+    path("w/<str:workspace>/endpoints/<int:pk>/test/", served.test_endpoint, name="test_endpoint"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/generation/", texts.start_generation, name="start_generation"),
+    path("generation/", texts.generation_runs, name="generation_runs"),
+    path("generation/<str:public_id>/", texts.generation_run, name="generation_run"),
+    re_path(
+        r"^generation/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel|retry)/$",
+        texts.steer_generation,
+        name="steer_generation",
+    ),
     path("w/<str:workspace>/webhooks/", webhooks.webhooks, name="webhooks"),
     path("w/<str:workspace>/webhooks/<str:public_id>/", webhooks.webhook, name="webhook"),
     path("w/<str:workspace>/webhooks/<str:public_id>/test/", webhooks.test_webhook, name="test_webhook"),

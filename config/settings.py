@@ -317,6 +317,7 @@ SPECTACULAR_SETTINGS = {
         "JobKind": "judging.api.jobs.KINDS_OF_JOB",
         "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
+        "EndpointKind": "generation.models.Endpoint.Kind",
     },
 }
 

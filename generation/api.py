@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -11,7 +12,7 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import CURSOR as CURSOR, SIZE as SIZE, asking, paged
 from accounts.permissions import workspaces_read_by
-from generation.library.access import benchmark_read_by, benchmarks_read_by
+from generation.library.access import benchmark_at, benchmarks_read_by
 from generation.models import Benchmark, Instruction, LanguageModel, Response
 
 
@@ -34,10 +35,14 @@ class InstructionSerializer(serializers.ModelSerializer[Instruction]):
 
 class ModelSerializer(serializers.ModelSerializer[LanguageModel]):
     workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    served = serializers.SerializerMethodField(help_text="Whether an endpoint serves it, so that it can be asked.")
 
     class Meta:
         model = LanguageModel
-        fields = ["name", "workspace", "family", "billions_of_parameters", "fictional"]
+        fields = ["id", "name", "workspace", "served", "family", "billions_of_parameters", "fictional"]
+
+    def get_served(self, model: LanguageModel) -> bool:
+        return model.endpoint_id is not None
 
 
 class ResponseSerializer(serializers.ModelSerializer[Response]):
@@ -73,17 +78,47 @@ def benchmarks(request: Request) -> ApiResponse:
     return paged(request, found, BenchmarkSerializer)
 
 
-@extend_schema(parameters=[SIZE, CURSOR], responses=InstructionSerializer(many=True))
+@extend_schema(
+    parameters=[
+        SIZE,
+        CURSOR,
+        OpenApiParameter("category", str, description="Only instructions of this category, by its key."),
+        OpenApiParameter("tag", str, description="Only instructions with this tag."),
+        OpenApiParameter("language", str, description="Only instructions in this language, such as en."),
+        OpenApiParameter("q", str, description="Only instructions whose id contains this."),
+    ],
+    responses=InstructionSerializer(many=True),
+)
 @api_view(["GET"])
 @needs(Scope.READ)
 def instructions(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The instructions of a benchmark."""
     rows = benchmark_to_read(request, workspace, slug).instructions.select_related("category")
+    asked = request.query_params
+    if category := asked.get("category"):
+        rows = rows.filter(Q(category__key=category) | Q(category__parent__key=category))
+    if language := asked.get("language"):
+        rows = rows.filter(language=language)
+    if words := asked.get("q"):
+        rows = rows.filter(external_id__icontains=words)
+    if tag := asked.get("tag"):
+        rows = rows.filter(pk__in=_tagged(rows, tag))
     return paged(request, rows, InstructionSerializer)
 
 
+def _tagged(rows: QuerySet[Instruction], tag: str) -> list[int]:
+    """Return the instructions that have a tag; lists in JSON are searched alike on every database."""
+    return [pk for pk, tags in rows.order_by().values_list("pk", "tags").iterator(2_000) if tag in tags]
+
+
 @extend_schema(
-    parameters=[SIZE, CURSOR, OpenApiParameter("model", str, description="Only responses of this model.")],
+    parameters=[
+        SIZE,
+        CURSOR,
+        OpenApiParameter("model", str, description="Only responses of this model."),
+        OpenApiParameter("instruction", str, description="Only responses to the instruction of this id."),
+        OpenApiParameter("run", str, description="Only responses of this generation run."),
+    ],
     responses=ResponseSerializer(many=True),
 )
 @api_view(["GET"])
@@ -93,6 +128,10 @@ def responses(request: Request, workspace: str, slug: str) -> ApiResponse:
     rows = Response.objects.to_read().filter(instruction__benchmark=benchmark_to_read(request, workspace, slug))
     if model := request.query_params.get("model"):
         rows = rows.filter(model__name=model)
+    if instruction := request.query_params.get("instruction"):
+        rows = rows.filter(instruction__external_id=instruction)
+    if run := request.query_params.get("run"):
+        rows = rows.filter(run__public_id=run)
     return paged(request, rows.select_related("instruction", "model"), ResponseSerializer)
 
 
@@ -106,6 +145,5 @@ def models(request: Request) -> ApiResponse:
 
 
 def benchmark_to_read(request: Request, workspace: str, slug: str) -> Benchmark:
-    """The workspace's benchmark of this slug; 404 with a sentence if there is none that the asker may read."""
-    name = f"{workspace}/{slug}"
-    return benchmark_read_by(asking(request), name, message=f"There is no benchmark {name!r} in your workspaces.")
+    """Return the workspace's benchmark of this slug; 404 with a sentence if there is none that the asker may read."""
+    return benchmark_at(asking(request), workspace, slug)

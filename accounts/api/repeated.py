@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import APIException
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -54,7 +55,7 @@ def once(view: View) -> View:
     @wraps(view)
     def carried_out(request: Request, *args: Any, **kwargs: Any) -> Response:
         key = request.headers.get("Idempotency-Key")
-        if key is None:
+        if key is None or request.method in SAFE_METHODS:
             return view(request, *args, **kwargs)
         if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
             raise Unusable(

@@ -45,6 +45,12 @@ def runs_read_by(user: User) -> QuerySet[GenerationRun]:
     return found.select_related("benchmark__workspace", "created_by").order_by("-created_at")
 
 
+def benchmark_at(user: User, workspace: str, slug: str) -> Benchmark:
+    """Return the workspace's benchmark of this slug; 404 with a sentence if there is none that the user may read."""
+    name = f"{workspace}/{slug}"
+    return benchmark_read_by(user, name, message=f"There is no benchmark {name!r} in your workspaces.")
+
+
 def run_read_by(user: User, public_id: str) -> GenerationRun:
     """404 for anybody who may not see it."""
     found = runs_read_by(user).filter(public_id=public_id)

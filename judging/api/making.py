@@ -169,8 +169,8 @@ def _model(models: "QuerySet[LanguageModel]", name: str) -> int:
 
 
 def _as_sent(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as a browser sends a form: nothing for what is empty."""
-    return {name: value for name, value in values.items() if value not in (None, False, "")}
+    """Return the values as a browser sends a form: nothing for what is empty. A 0 is not empty."""
+    return {name: value for name, value in values.items() if value is not False and value not in (None, "")}
 
 
 def _refused(form: Form) -> Unusable:

@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import Event, Workspace
+from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from core.errors import UserError
 from core.messages.rendering import for_reader
@@ -80,7 +80,7 @@ def edit_endpoint(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     initial = next((_of_provider(one) for one in providers if one.name == asked), None)
     form = EndpointForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
-        made = _saved(request, form, "endpoint")
+        made = keep(user_of(request), form, "endpoint")
         if form.dropped_key:
             messages.warning(request, key_dropped(form.dropped_key))
         messages.success(
@@ -114,7 +114,7 @@ def edit_model(request: HttpRequest, pk: int | None = None) -> HttpResponse:
         initial |= {"currency": listed.currency, "priced_on": listed.as_of}
     form = ModelForm(request.POST or None, instance=known, initial=initial, workspaces=led)
     if request.method == "POST" and form.is_valid():
-        made = _saved(request, form, "model")
+        made = keep(user_of(request), form, "model")
         messages.success(request, gettext("Model %(name)s has been saved.") % {"name": made})
         return redirect(_then(request) or "generation:models")
     context: dict[str, Any] = {"form": form, "model": known, "led": led, "listed": listed}
@@ -156,7 +156,7 @@ def test_endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     led = _led(request)
     endpoint = endpoint_led_by(user_of(request), pk)
     problem = ""
-    with _test_of(endpoint) as wait:
+    with test_of(endpoint) as wait:
         try:
             if not wait:
                 probe_endpoint(endpoint, seconds=TEST_SECONDS)
@@ -185,7 +185,7 @@ def add_found_models(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @contextmanager
-def _test_of(endpoint: Endpoint) -> Iterator[str]:
+def test_of(endpoint: Endpoint) -> Iterator[str]:
     """Why the test must wait, empty where it may begin and is held to be going on until the end.
 
     An endpoint that hangs holds a thread of this server for seconds; raters need the others.
@@ -242,13 +242,13 @@ def _offered(endpoint: Endpoint, name: str) -> dict[str, Any]:
     return {"name": name, "listed": listed_model(LanguageModel(name=name, endpoint=endpoint))}
 
 
-def _saved(request: HttpRequest, form: Any, what: str) -> Any:
+def keep(user: User, form: Any, what: str) -> Any:
     """The form's row, with an event in the log: its fields but no key, since none is ever stored."""
     with transaction.atomic():
         made = form.save()
         Event.objects.create(
             workspace_id=made.workspace_id,
-            actor=user_of(request),
+            actor=user,
             verb=f"{what} saved",
             object_type=f"generation.{type(made).__name__}",
             object_id=str(made.pk),

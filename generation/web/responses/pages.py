@@ -1,10 +1,12 @@
 """Generation runs: the list, starting one, and one run while it goes on."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -129,26 +131,15 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = benchmark_read_by(user, slug)
     if not leads_workspace_of(user, benchmark):
         raise PermissionDenied
-    models = LanguageModel.objects.filter(workspace=benchmark.workspace, endpoint__isnull=False).select_related(
-        "endpoint"
-    )
-    initial = default_parameters(benchmark)
-    categories = benchmark.categories.filter(parent=None).order_by("position", "pk")
-    form = GenerationForm(
-        request.POST or None,
-        models=models,
-        categories=categories,
-        tags=tags_of(benchmark),
-        with_prefill=gives_first_lines(benchmark),
-        initial=initial,
-    )
+    models = served_models(benchmark)
+    form = generation_form(benchmark, request.POST or None)
     preview = request.method == "POST" and request.POST.get("action") == PREVIEW
     estimate = None
     if request.method == "POST" and form.is_valid():
-        wanted = _wanted(form, benchmark, user)
+        wanted = wanted_by(form, benchmark, user)
         if preview:
             estimate = _estimated(form, wanted)
-        elif (made := _planned(form, wanted)) is not None:
+        elif (made := planned(form, wanted)) is not None:
             return redirect("generation:run", made.public_id)
     context = {
         "benchmark": benchmark,
@@ -162,7 +153,24 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "generation/start_run.html" + part, context, status=status)
 
 
-def _wanted(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRequest:
+def served_models(benchmark: Benchmark) -> QuerySet[LanguageModel]:
+    """Return the models of the benchmark's workspace that an endpoint serves."""
+    served = LanguageModel.objects.filter(workspace=benchmark.workspace, endpoint__isnull=False)
+    return served.select_related("endpoint")
+
+
+def generation_form(benchmark: Benchmark, sent: Mapping[str, Any] | None) -> GenerationForm:
+    return GenerationForm(
+        sent,
+        models=served_models(benchmark),
+        categories=benchmark.categories.filter(parent=None).order_by("position", "pk"),
+        tags=tags_of(benchmark),
+        with_prefill=gives_first_lines(benchmark),
+        initial=default_parameters(benchmark),
+    )
+
+
+def wanted_by(form: GenerationForm, benchmark: Benchmark, user: User) -> GenerationRequest:
     given = form.cleaned_data
     return GenerationRequest(
         benchmark,
@@ -189,7 +197,7 @@ def _estimated(form: GenerationForm, wanted: GenerationRequest) -> GenerationEst
     return None
 
 
-def _planned(form: GenerationForm, wanted: GenerationRequest) -> GenerationRun | None:
+def planned(form: GenerationForm, wanted: GenerationRequest) -> GenerationRun | None:
     """Start the run of the form; None, with an error in the form, if it cannot be planned."""
     try:
         with transaction.atomic():

@@ -16,7 +16,7 @@ from annotation.models import Cohort
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from calibration.models import Fit
-from generation.models import Endpoint, Import, LanguageModel
+from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
@@ -32,12 +32,16 @@ MORE = {
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
+    "/endpoints/": ["post"],
+    "/endpoints/{id}/": ["patch", "delete"],
+    "/models/{id}/": ["patch", "delete"],
 }
 """Methods that change what the address returns, by its end."""
 VERBS = ("start", "pause", "cancel")
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
+OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
@@ -46,6 +50,12 @@ SCOPES = {
     "responses": "read",
     "models": "read",
     **dict.fromkeys(OF_WEBHOOKS, "change"),
+    **dict.fromkeys(OF_SERVED, "change"),
+    "test_endpoint": "run",
+    "start_generation": "run",
+    "generation_runs": "read",
+    "generation_run": "read",
+    "steer_generation": "change",
     "studies": "read",
     "make_study": "change",
     "study": "read",
@@ -150,6 +160,7 @@ def filled(slug):
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
+    GenerationRun.objects.create(benchmark=study.benchmark, name="written")
     Alignment.objects.create(study=study, baseline=run.judge, criterion="item0", shares=[0.3, 0.3, 0.4], parts=PARTS)
     fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
     user, sent = (
@@ -228,15 +239,26 @@ def addresses(study, run, fit):
             parts += [hook.deliveries.first().public_id] if pattern.name == "resend_delivery" else []
             method = "post" if pattern.name in ("test_webhook", "resend_delivery") else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
+        elif pattern.name in (*OF_SERVED, "test_endpoint"):
+            endpoint = study.workspace.endpoints.get()
+            row = {"model": endpoint.language_models.get(), "endpoint": endpoint, "test_endpoint": endpoint}
+            parts = [study.workspace.slug, *([row[pattern.name].pk] if pattern.name in row else [])]
+            method = "post" if pattern.name in ("add_model", "test_endpoint") else "get"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
+        elif pattern.name in ("generation_run", "steer_generation"):
+            written = study.benchmark.generation_runs.get(name="written").public_id
+            parts = [written, *(["pause"] if pattern.name == "steer_generation" else [])]
+            path = reverse(f"api:{pattern.name}", args=parts)
+            yield pattern.name, path, "post" if pattern.name == "steer_generation" else "get"
         elif pattern.name in OF_STUDY:
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
             method = "post" if pattern.name in POSTED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name == "make_judge":
             yield pattern.name, reverse("api:make_judge", args=[study.workspace.slug]), "post"
-        elif pattern.name == "run_on_benchmark":
+        elif pattern.name in ("run_on_benchmark", "start_generation"):
             parts = [study.workspace.slug, study.benchmark.slug]
-            yield pattern.name, reverse("api:run_on_benchmark", args=parts), "post"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), "post"
         elif pattern.name == "publish":
             yield pattern.name, reverse("api:publish", args=[fit.public_id]), "post"
         elif pattern.name in ("job", "cancel_job"):
@@ -290,8 +312,12 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
         assert operation["x-scope"] in EVERYTHING
         assert f"Needs a token with the scope `{operation['x-scope']}`" in operation["description"]
         assert {"401", "403"} <= set(operation["responses"])
-    (steering,) = [one for one in operations if "x-scope-by-verb" in one]
-    assert (steering["x-scope"], steering["x-scope-by-verb"]) == ("change", {"start": "run"})
+    steering = {one["operationId"]: one for one in operations if "x-scope-by-verb" in one}
+    by_verb = {name: (one["x-scope"], one["x-scope-by-verb"]) for name, one in steering.items()}
+    assert by_verb == {
+        "runs_create": ("change", {"start": "run"}),
+        "steer_generation": ("change", {"start": "run", "retry": "run"}),
+    }
 
 
 def test_an_address_that_states_no_scope_is_open_to_no_token(client, lab, lead, monkeypatch):

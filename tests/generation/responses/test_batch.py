@@ -559,4 +559,4 @@ def test_a_model_of_the_responses_form_is_batched_in_it():
         server.finish()
         assert advance(run).ingested == 2
     assert {one.text for one in Response.objects.all()} == {TEXT}
-    assert {(one.input_tokens, one.output_tokens) for one in Response.objects.all()} == {(50, 10)}
+    assert {(one.input_tokens, one.tokens) for one in Response.objects.all()} == {(50, 10)}

@@ -89,7 +89,7 @@ def lab(settings, tmp_path):
 def test_a_found_model_gets_the_list_price_of_its_day(client, lab):
     client.force_login(make_user("lead"))
     page = markup(client.get(reverse("generation:endpoints")))
-    assert "List price of 2026-10-01: 2.50 EUR per million input tokens, 10.00 EUR per million output tokens." in page
+    assert "List price of 2026-10-01: 2.50 EUR per million input tokens, 10 EUR per million output tokens." in page
     assert "retires the model on 2027-02-01" in page
     chosen = {"names": ["lab-1", "models/lab-pro", "unlisted"]}
     client.post(reverse("generation:add_found_models", args=[lab.pk]), chosen)

@@ -80,6 +80,14 @@ def test_a_judge_is_made_and_is_the_same_again(study, model, ask):
     assert judge.prompt and Event.objects.filter(verb="judge made").first().actor.username == "lena"
 
 
+def test_a_nought_is_not_taken_for_nothing(study, model, ask):
+    greedy = {"method": "checklist", "model": "scripted", "name": "greedy", "temperature": 0}
+    assert ask("make_judge", "lab", sent=greedy, status=201).json()["parameters"] == {"temperature": 0.0}
+    free = {"judges": ["greedy"], "budget_money": "0"}
+    assert ask("run_on_study", *own(study), sent=free, status=400).json()["detail"].startswith("budget_money: ")
+    assert not JudgeRun.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
