@@ -44,6 +44,10 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 class ScopedSchema(AutoSchema):
     """A schema in which every operation states its scope, as a sentence and as `x-scope` (and `x-scope-by-verb`)."""
 
+    def get_operation_id(self) -> str:
+        """Return the name of the view, by which programs that read the schema name the operation."""
+        return str(type(self.view).__name__)
+
     def get_description(self) -> str:  # type: ignore[override]
         scope, by_verb = self._need()
         words = [f"`{scope}`", *(f"`{other}` to {verb}" for verb, other in by_verb.items())]
