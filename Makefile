@@ -20,7 +20,7 @@ export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
 .PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-inspect test-wheel lint format types \
-	imports migrations translations security audit check bench pictures wheel lock clean
+	imports migrations translations client security audit check bench pictures wheel lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -115,6 +115,9 @@ migrations: install-test
 
 translations: install-test  ## every string is translated and compiled (needs gettext to extract)
 	$(RUN) tests/translations.py
+
+client: install-test  ## the generated part of plumbline/client/, from the schema of the API
+	$(RUN) tests/client_code.py --update
 
 security: install-test  ## insecure code, found by bandit (settings in pyproject.toml)
 	@$(VENV)/bin/bandit --quiet --configfile pyproject.toml --recursive accounts annotation calibration config core generation \

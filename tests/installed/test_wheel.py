@@ -68,8 +68,9 @@ def expected_files():
         for path in (ROOT / name).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".po"):
                 yield f"plumbline/project/{path.relative_to(ROOT)}"
-    for path in (ROOT / "plumbline").glob("*.py"):
-        yield f"plumbline/{path.name}"
+    for path in (ROOT / "plumbline").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield str(path.relative_to(ROOT))
 
 
 def test_it_holds_one_package_and_every_file_of_the_program(wheel):

@@ -1,0 +1,1126 @@
+"""A method for each operation of the API. Written by tests/client_code.py; do not change it by hand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from plumbline.client.generated import shapes
+from plumbline.client.transport import Download, Transport, address
+
+
+class Operations:
+    """The operations by their names in the schema; lists are read page by page."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def add_checklists(self, workspace: str, body: shapes.SentChecklists) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/checklists/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_checks(self, workspace: str, body: shapes.SentChecks) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/checks/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_endpoint(self, workspace: str, body: shapes.WantedEndpoint) -> shapes.Endpoint:
+        """List the endpoints of a workspace, or add one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Endpoint = self._transport.answer(
+            "POST", address("w/{}/endpoints/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_gold(self, workspace: str, body: shapes.SentGold) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/gold/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_instructions(self, workspace: str, body: shapes.SentInstructions) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/instructions/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_model(self, workspace: str, body: shapes.WantedModel) -> shapes.ServedModel:
+        """Add a model to a workspace (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ServedModel = self._transport.answer(
+            "POST", address("w/{}/models/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_preferences(self, workspace: str, body: shapes.SentPreferences) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/preferences/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_raters(self, workspace: str, body: shapes.SentRaters) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/raters/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_ratings(self, workspace: str, body: shapes.SentRatings) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/ratings/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_responses(self, workspace: str, body: shapes.SentResponses) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/responses/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_rubrics(self, workspace: str, body: shapes.SentRubrics) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/rubrics/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_truth(self, workspace: str, body: shapes.SentTruth) -> shapes.StoredRows:
+        """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
+
+        As JSON Lines, one row a line, with into, on_error and the options in the query of the address.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StoredRows = self._transport.answer(
+            "POST", address("w/{}/truth/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def add_version(self, public_id: str, body: shapes.WantedVersion) -> dict[str, Any]:
+        """Add a judge as a version (201 with the report); it is asked by an ordinary run.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("alignments/{}/versions/", public_id), body=body
+        )
+        return answered
+
+    def add_webhook(self, workspace: str, body: shapes.WantedWebhook) -> shapes.NewWebhook:
+        """List the webhooks of a workspace, or add one, whose answer alone has its secret (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.NewWebhook = self._transport.answer("POST", address("w/{}/webhooks/", workspace), body=body)
+        return answered
+
+    def alignment(self, public_id: str) -> dict[str, Any]:
+        """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("alignments/{}/", public_id))
+        return answered
+
+    def alignment_drafts(self, public_id: str) -> dict[str, Any]:
+        """The prompts that models proposed, none of which is a judge; `fault` says why it could not be one as it is.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("alignments/{}/drafts/", public_id))
+        return answered
+
+    def alignments(self, workspace: str, slug: str) -> dict[str, Any]:
+        """The study's alignments, the newest first.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/alignments/", workspace, slug)
+        )
+        return answered
+
+    def all_scores(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        as_: Literal["", "jsonl", "parquet"] = "",
+        criterion: str = "",
+        every_revision: bool = False,
+        rater_kind: Literal["", "judge", "key", "person", "slot"] = "",
+    ) -> Download:
+        """Return every answer of a study in one stream, with the columns of its scores.
+
+        An answer that breaks off is not complete: read it again.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/scores/all/", workspace, slug),
+            {"as": as_, "criterion": criterion, "every_revision": every_revision, "rater_kind": rater_kind},
+        )
+        return answered
+
+    def begin_alignment(self, workspace: str, slug: str, body: shapes.WantedAlignment) -> dict[str, Any]:
+        """Split the study's instructions into training, validation and test (201); 400 where there are too few.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("w/{}/studies/{}/alignments/begin/", workspace, slug), body=body
+        )
+        return answered
+
+    def benchmarks(self) -> Iterator[shapes.Benchmark]:
+        """Benchmarks of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Benchmark] = self._transport.rows("benchmarks/")
+        return answered
+
+    def board(
+        self, workspace: str, slug: str, *, experiment: str = "", judge: str, weights: str = ""
+    ) -> dict[str, Any]:
+        """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/", workspace, slug),
+            query={"experiment": experiment, "judge": judge, "weights": weights},
+        )
+        return answered
+
+    def bridge(self, public_id: str, *, margin: float | None = None, old: str) -> dict[str, Any]:
+        """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("runs/{}/bridge/", public_id), query={"margin": margin, "old": old}
+        )
+        return answered
+
+    def cancel_job(self, job_id: str) -> shapes.Job:
+        """Cancel a job: what is done stays where it is of use, such as the verdicts of a run. A job that is over stays.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Job = self._transport.answer("POST", address("jobs/{}/cancel/", job_id))
+        return answered
+
+    def causes(self, workspace: str, slug: str, *, judge: str = "") -> dict[str, Any]:
+        """Why a judge and people differ: the output of `manage.py compare_judge --causes --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/causes/", workspace, slug), query={"judge": judge}
+        )
+        return answered
+
+    def change_endpoint(
+        self, workspace: str, id: int, body: shapes.PatchedEndpointChanges, *, unchanged: bool = False
+    ) -> shapes.Endpoint:
+        """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Endpoint = self._transport.answer(
+            "PATCH", address("w/{}/endpoints/{}/", workspace, id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_model(
+        self, workspace: str, id: int, body: shapes.PatchedModelChanges, *, unchanged: bool = False
+    ) -> shapes.ServedModel:
+        """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ServedModel = self._transport.answer(
+            "PATCH", address("w/{}/models/{}/", workspace, id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_study_settings(
+        self, workspace: str, slug: str, body: Mapping[str, Any], *, unchanged: bool = False
+    ) -> dict[str, Any]:
+        """Return the settings of a study as its setup page has them, or change those that are sent.
+
+        Those on which ratings depend are fixed at launch; the answer is 400 if they are sent with another value.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "PATCH", address("w/{}/studies/{}/settings/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_webhook(self, workspace: str, public_id: str, body: shapes.PatchedWebhookChanges) -> shapes.Webhook:
+        """Return a webhook, change what is sent of it, or remove it with its messages (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Webhook = self._transport.answer(
+            "PATCH", address("w/{}/webhooks/{}/", workspace, public_id), body=body
+        )
+        return answered
+
+    def check_file(self, public_id: str) -> shapes.TableUpload:
+        """Ask a worker what loading would store, and which rows are bad. Nothing is stored.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/check/", public_id))
+        return answered
+
+    def cohort(self, workspace: str, slug: str, id: int) -> shapes.OpenCohort:
+        """Return a cohort with its entry link and completion codes, for owners and leads.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.OpenCohort = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/", workspace, slug, id)
+        )
+        return answered
+
+    def cohorts(self, workspace: str, slug: str) -> Iterator[shapes.Cohort]:
+        """List the cohorts of a study, or make one (for owners and leads), whose answer has its entry link and codes.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
+        return answered
+
+    def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
+        """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Deleted = self._transport.answer(
+            "POST", address("w/{}/studies/{}/delete/", workspace, slug), body=body
+        )
+        return answered
+
+    def deliveries(self, workspace: str, public_id: str) -> Iterator[shapes.Delivery]:
+        """List the messages of a webhook, with what came of each (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.Delivery] = self._transport.rows(
+            address("w/{}/webhooks/{}/deliveries/", workspace, public_id)
+        )
+        return answered
+
+    def discard_file(self, public_id: str) -> None:
+        """Remove an uploaded file that no worker reads; what was loaded from it stays.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("POST", address("uploads/{}/discard/", public_id))
+
+    def endpoint(self, workspace: str, id: int) -> shapes.Endpoint:
+        """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Endpoint = self._transport.answer("GET", address("w/{}/endpoints/{}/", workspace, id))
+        return answered
+
+    def endpoints(self, workspace: str) -> Iterator[shapes.Endpoint]:
+        """List the endpoints of a workspace, or add one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.Endpoint] = self._transport.rows(address("w/{}/endpoints/", workspace))
+        return answered
+
+    def erase_person(self, workspace: str, slug: str, rater: str, body: shapes.WantedErasure) -> shapes.Erased:
+        """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Erased = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/erase/", workspace, slug, rater), body=body
+        )
+        return answered
+
+    def exclude_rater(
+        self, workspace: str, slug: str, rater: str, body: shapes.WantedExclusion
+    ) -> shapes.MadeExclusion:
+        """Exclude a rater's answers from results, all or from a moment on; their slots are filled by others.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MadeExclusion = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/exclude/", workspace, slug, rater), body=body, keyed=True
+        )
+        return answered
+
+    def exclusions(self, workspace: str, slug: str) -> Iterator[shapes.Exclusion]:
+        """List the study's exclusions of raters' answers, also those that were lifted.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Exclusion] = self._transport.rows(
+            address("w/{}/studies/{}/exclusions/", workspace, slug)
+        )
+        return answered
+
+    def export(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        as_: Literal[
+            "",
+            "alpaca-eval",
+            "alt-test",
+            "arena",
+            "argilla",
+            "cje",
+            "huggingface",
+            "inspect-scores",
+            "label-studio",
+            "langfuse",
+            "mlflow",
+            "openai-batch",
+            "opentelemetry",
+            "preference-pairs",
+        ] = "",
+        criterion: str = "",
+        judge: str = "",
+        texts: Literal["", "1", "true"] = "",
+    ) -> Download:
+        """A study as one file from which `manage.py recompute` recomputes every number on its pages.
+
+        With `as` its answers in another tool's format; with `texts` these include the raters' reasons.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/export/", workspace, slug),
+            {"as": as_, "criterion": criterion, "judge": judge, "texts": texts},
+        )
+        return answered
+
+    def export_file(self, public_id: str) -> Download:
+        """Return a file that has been made; the job of its export names this address.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Download = self._transport.download(address("exports/{}/file/", public_id))
+        return answered
+
+    def fit(self, public_id: str) -> dict[str, Any]:
+        """Show one fit: its weights by category, with their certificate if they were fitted here.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id))
+        return answered
+
+    def fits(self) -> Iterator[shapes.Fit]:
+        """List fitted and published weights of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
+        return answered
+
+    def generation_run(self, public_id: str) -> shapes.GenerationProgress:
+        """Return a generation run with its counts by model, tokens and cost.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.GenerationProgress = self._transport.answer("GET", address("generation/{}/", public_id))
+        return answered
+
+    def generation_runs(self) -> Iterator[shapes.GenerationRun]:
+        """List the generation runs of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.GenerationRun] = self._transport.rows("generation/")
+        return answered
+
+    def imports(self) -> Iterator[shapes.Import]:
+        """List what was imported into the workspaces that you lead.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.Import] = self._transport.rows("imports/")
+        return answered
+
+    def include_rater(self, workspace: str, slug: str, rater: str) -> shapes.CountedAgain:
+        """Lift the exclusion of a rater's answers, so that they count again; 400 if they are not excluded.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.CountedAgain = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/include/", workspace, slug, rater)
+        )
+        return answered
+
+    def instructions(
+        self, workspace: str, slug: str, *, category: str = "", language: str = "", q: str = "", tag: str = ""
+    ) -> Iterator[shapes.Instruction]:
+        """The instructions of a benchmark.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Instruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/instructions/", workspace, slug),
+            {"category": category, "language": language, "q": q, "tag": tag},
+        )
+        return answered
+
+    def job(self, job_id: str) -> shapes.Job:
+        """Return how far a job is, and what came of it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Job = self._transport.answer("GET", address("jobs/{}/", job_id))
+        return answered
+
+    def jobs(
+        self,
+        *,
+        kind: Literal["", "export", "fit", "generation", "import", "run"] = "",
+        state: Literal["", "cancelled", "done", "failed", "paused", "running", "waiting"] = "",
+    ) -> shapes.Jobs:
+        """List the newest hundred jobs of each kind: runs, generation, imports and exports of files, and fits.
+
+        Imports are those of the workspaces that you lead; files are kept for a day.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Jobs = self._transport.answer("GET", "jobs/", query={"kind": kind, "state": state})
+        return answered
+
+    def judge_card(self, public_id: str) -> dict[str, Any]:
+        """A judge's card: what it is, its agreement with people, biases, probes and costs; `manage.py judge_card --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("judges/{}/card/", public_id))
+        return answered
+
+    def judges(self) -> Iterator[shapes.Judge]:
+        """The judges of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Judge] = self._transport.rows("judges/")
+        return answered
+
+    def known_answer(self, workspace: str, slug: str, task: str) -> shapes.Task:
+        """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Task = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task)
+        )
+        return answered
+
+    def lengths(self, workspace: str, slug: str, *, judge: str, weights: str = "") -> dict[str, Any]:
+        """Each model's score by requested length: the output of `manage.py length_scores --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/leaderboards/{}/lengths/", workspace, slug), query={"judge": judge, "weights": weights}
+        )
+        return answered
+
+    def load_file(self, public_id: str, body: shapes.Loading) -> shapes.TableUpload:
+        """Ask a worker to load the table: all of it or nothing, or with leave_out_bad_rows what is not bad.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/load/", public_id), body=body)
+        return answered
+
+    def make_cohort(self, workspace: str, slug: str, body: shapes.WantedCohort) -> shapes.OpenCohort:
+        """List the cohorts of a study, or make one (for owners and leads), whose answer has its entry link and codes.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.OpenCohort = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def make_export(self, workspace: str, slug: str, body: shapes.WantedExport) -> shapes.Job:
+        """Ask a worker for a file of a study's data; the job says when it is there. One that is being made is not made
+        twice.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Job = self._transport.answer(
+            "POST", address("w/{}/studies/{}/exports/", workspace, slug), body=body
+        )
+        return answered
+
+    def make_fit(self, workspace: str, slug: str, body: shapes.WantedFit) -> shapes.Fit | shapes.AskedFit:
+        """Fit weights to the answers of a study: at once, or by a worker where that takes longer (202, with a job).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Fit | shapes.AskedFit = self._transport.answer(
+            "POST", address("w/{}/studies/{}/fits/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def make_judge(self, workspace: str, body: shapes.WantedJudge) -> shapes.Judge:
+        """Make a judge of a model, a method, a prompt and parameters (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Judge = self._transport.answer(
+            "POST", address("w/{}/judges/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def make_study(self, workspace: str, body: shapes.WantedStudy) -> shapes.MadeStudy:
+        """Make a study of a benchmark's responses, and launch it if asked; 400 with a sentence if it cannot be made.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MadeStudy = self._transport.answer(
+            "POST", address("w/{}/studies/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def map_file(self, public_id: str, body: shapes.Mapping) -> shapes.TableUpload:
+        """Say what the columns of an uploaded table hold, how the file is read and into what it is loaded.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.TableUpload = self._transport.answer(
+            "POST", address("uploads/{}/mapping/", public_id), body=body
+        )
+        return answered
+
+    def mark_task(
+        self, workspace: str, slug: str, task: str, body: shapes.KnownAnswer, *, unchanged: bool = False
+    ) -> shapes.Task:
+        """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Task = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def model(self, workspace: str, id: int) -> shapes.ServedModel:
+        """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ServedModel = self._transport.answer("GET", address("w/{}/models/{}/", workspace, id))
+        return answered
+
+    def models(self) -> Iterator[shapes.Model]:
+        """Models of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Model] = self._transport.rows("models/")
+        return answered
+
+    def own_data(self) -> dict[str, Any]:
+        """Return everything that your account holds about you: the account, its tokens and events, and your own answers.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", "account/data/")
+        return answered
+
+    def panel(self, workspace: str, slug: str, *, judge: Sequence[str] = ()) -> dict[str, Any]:
+        """What several judges together predict of people's differences: the output of `manage.py panel --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/panel/", workspace, slug), query={"judge": judge}
+        )
+        return answered
+
+    def paper_table(self, workspace: str, slug: str, number: str) -> dict[str, Any]:
+        """One of them printed beside recomputed, cell by cell: `manage.py published_table BENCHMARK NUMBER --json`.
+
+        202 while it is being computed for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/tables/{}/", workspace, slug, number)
+        )
+        return answered
+
+    def paper_tables(self, workspace: str, slug: str) -> dict[str, Any]:
+        """The tables of a benchmark's paper with their numbers of cells: `manage.py published_table BENCHMARK --json`.
+
+        Counts of a table that is still being computed are null.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/benchmarks/{}/tables/", workspace, slug))
+        return answered
+
+    def probe_judge(self, public_id: str, body: shapes.WantedProbes) -> dict[str, Any]:
+        """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] = self._transport.answer("POST", address("judges/{}/probes/", public_id), body=body)
+        return answered
+
+    def publish_fit(self, public_id: str, body: shapes.WantedName) -> shapes.Fit:
+        """Give a fit the name by which leaderboards and judges refer to it, once and for good.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Fit = self._transport.answer("POST", address("fits/{}/publish/", public_id), body=body)
+        return answered
+
+    def rankings(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        experiment: str = "",
+        judge: str,
+        margin: int | None = None,
+        measure: str = "",
+        scores: str = "",
+        tag: str = "",
+        top: int | None = None,
+        weights: str = "",
+        with_benchmark: str = "",
+        with_judge: str = "",
+        with_measure: str = "",
+    ) -> dict[str, Any]:
+        """A board's ranking beside another board's, or beside scores: `manage.py compare_rankings --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/rankings/", workspace, slug),
+            query={
+                "experiment": experiment,
+                "judge": judge,
+                "margin": margin,
+                "measure": measure,
+                "scores": scores,
+                "tag": tag,
+                "top": top,
+                "weights": weights,
+                "with_benchmark": with_benchmark,
+                "with_judge": with_judge,
+                "with_measure": with_measure,
+            },
+        )
+        return answered
+
+    def raters(self, workspace: str, slug: str) -> Iterator[shapes.Rater]:
+        """List the raters of a study under their pseudonyms, with their state and the number of their answers.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Rater] = self._transport.rows(address("w/{}/studies/{}/raters/", workspace, slug))
+        return answered
+
+    def remove_endpoint(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
+        """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/endpoints/{}/", workspace, id), unchanged=unchanged)
+
+    def remove_model(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
+        """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/models/{}/", workspace, id), unchanged=unchanged)
+
+    def remove_webhook(self, workspace: str, public_id: str) -> None:
+        """Return a webhook, change what is sent of it, or remove it with its messages (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/webhooks/{}/", workspace, public_id))
+
+    def reports(self, workspace: str, slug: str) -> list[shapes.Report]:
+        """List the newest stored report of each kind and settings of a study, as its pages show them while people rate.
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.Report] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/reports/", workspace, slug)
+        )
+        return answered
+
+    def resend_delivery(self, workspace: str, public_id: str, delivery: str) -> shapes.Delivery:
+        """Have a message sent again, with the same event id.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Delivery = self._transport.answer(
+            "POST", address("w/{}/webhooks/{}/deliveries/{}/resend/", workspace, public_id, delivery)
+        )
+        return answered
+
+    def responses(
+        self, workspace: str, slug: str, *, instruction: str = "", model: str = "", run: str = ""
+    ) -> Iterator[shapes.Response]:
+        """What models answered to a benchmark's instructions, with human references and degraded controls.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Response] = self._transport.rows(
+            address("w/{}/benchmarks/{}/responses/", workspace, slug),
+            {"instruction": instruction, "model": model, "run": run},
+        )
+        return answered
+
+    def rubrics(self, *, benchmark: str = "", key: str = "") -> Iterator[shapes.Rubric]:
+        """List all versions of the rubrics of the workspaces whose results you may read, with their criteria.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Rubric] = self._transport.rows("rubrics/", {"benchmark": benchmark, "key": key})
+        return answered
+
+    def run(self, public_id: str) -> shapes.RunState:
+        """One run: its progress, its cost and its parts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.RunState = self._transport.answer("GET", address("runs/{}/", public_id))
+        return answered
+
+    def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
+        """Start a run of judges over all responses of a benchmark (for owners and leads); it may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Run = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/runs/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def run_on_study(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
+        """Start a run of judges over the tasks of a study (for owners and leads); it may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Run = self._transport.answer(
+            "POST", address("w/{}/studies/{}/runs/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def run_probes(self, public_id: str) -> dict[str, Any]:
+        """What a run of probes found so far: the output of `manage.py probe_judge --show RUN --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("runs/{}/probes/", public_id))
+        return answered
+
+    def runs(self) -> Iterator[shapes.Run]:
+        """The judge runs, in the order in which they were created.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Run] = self._transport.rows("runs/")
+        return answered
+
+    def scores(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        criterion: str = "",
+        every_revision: bool = False,
+        rater_kind: Literal["", "judge", "key", "person", "slot"] = "",
+    ) -> Iterator[shapes.Score]:
+        """Return every answer of a study. Raters have opaque ids; of a changed answer only the last version is returned.
+
+        Pair scores are canonical: positive means that response_a is better, whichever was shown first.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Score] = self._transport.rows(
+            address("w/{}/studies/{}/scores/", workspace, slug),
+            {"criterion": criterion, "every_revision": every_revision, "rater_kind": rater_kind},
+        )
+        return answered
+
+    def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
+        """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.GenerationRun = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def steer_cohort(
+        self, workspace: str, slug: str, id: str, verb: Literal["renew", "revoke"], body: shapes.Days
+    ) -> shapes.OpenCohort:
+        """Revoke the entry link of a cohort, or renew it: the old one stops working. Raters who have joined stay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.OpenCohort = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/{}/", workspace, slug, id, verb), body=body
+        )
+        return answered
+
+    def steer_generation(
+        self, public_id: str, verb: Literal["cancel", "pause", "retry", "start"]
+    ) -> shapes.GenerationRun:
+        """Start (or resume), pause or cancel a generation run, or ask again for what failed; 400 if its state forbids it.
+
+        Needs a token with the scope `change`, or `run` to start, or `run` to retry.
+        """
+        answered: shapes.GenerationRun = self._transport.answer("POST", address("generation/{}/{}/", public_id, verb))
+        return answered
+
+    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "start"]) -> shapes.RunState:
+        """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it.
+
+        Needs a token with the scope `change`, or `run` to start.
+        """
+        answered: shapes.RunState = self._transport.answer("POST", address("runs/{}/{}/", public_id, verb))
+        return answered
+
+    def steer_study(self, workspace: str, slug: str, verb: Literal["close", "launch", "open", "pause"]) -> shapes.Study:
+        """Launch a draft, or open, pause or close a launched study; a study that is so already stays so.
+
+        A large study is launched by a worker, and is a draft until then.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/{}/", workspace, slug, verb))
+        return answered
+
+    def studies(self) -> Iterator[shapes.Study]:
+        """List the studies of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Study] = self._transport.rows("studies/")
+        return answered
+
+    def study(self, workspace: str, slug: str) -> shapes.StudyState:
+        """Return one study and its progress, counted from its rows.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
+        return answered
+
+    def study_settings(self, workspace: str, slug: str) -> dict[str, Any]:
+        """Return the settings of a study as its setup page has them, or change those that are sent.
+
+        Those on which ratings depend are fixed at launch; the answer is 400 if they are sent with another value.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/settings/", workspace, slug))
+        return answered
+
+    def take_look(self, public_id: str, body: shapes.WantedLook) -> dict[str, Any]:
+        """Measure a version once on the test part (201 with the report); the look is counted and cannot be undone.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer("POST", address("alignments/{}/looks/", public_id), body=body)
+        return answered
+
+    def tasks(
+        self, workspace: str, slug: str, *, instruction: str = "", known: Literal["", "1"] = ""
+    ) -> Iterator[shapes.Task]:
+        """List the tasks of a study with their responses and known answers.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Task] = self._transport.rows(
+            address("w/{}/studies/{}/tasks/", workspace, slug), {"instruction": instruction, "known": known}
+        )
+        return answered
+
+    def test_endpoint(self, workspace: str, id: int) -> shapes.Endpoint:
+        """Find out what an endpoint can do by up to ten short calls, which may cost money (for owners and leads).
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Endpoint = self._transport.answer("POST", address("w/{}/endpoints/{}/test/", workspace, id))
+        return answered
+
+    def test_webhook(self, workspace: str, public_id: str) -> shapes.Delivery:
+        """Have a message sent that tells of nothing; what came of it is read at its deliveries.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Delivery = self._transport.answer(
+            "POST", address("w/{}/webhooks/{}/test/", workspace, public_id)
+        )
+        return answered
+
+    def transport(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        judge: str,
+        margin: float | None = None,
+        shape: Literal["", "linear", "means", "monotone"] = "",
+    ) -> dict[str, Any]:
+        """People's mean of models that nobody rated: the output of `manage.py transport --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/transport/", workspace, slug),
+            query={"judge": judge, "margin": margin, "shape": shape},
+        )
+        return answered
+
+    def undo_loading(self, id: int) -> shapes.Undone:
+        """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Undone = self._transport.answer("POST", address("imports/{}/undo/", id))
+        return answered
+
+    def unmark_task(self, workspace: str, slug: str, task: str, *, unchanged: bool = False) -> None:
+        """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer(
+            "DELETE", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task), unchanged=unchanged
+        )
+
+    def upload_file(self, workspace: str, body: bytes, *, name: str) -> shapes.TableUpload:
+        """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.TableUpload = self._transport.answer(
+            "POST", address("w/{}/uploads/", workspace), query={"name": name}, body=body
+        )
+        return answered
+
+    def uploaded_file(self, public_id: str) -> shapes.TableUpload:
+        """Return how an uploaded table is read, how far a check or its loading is, and what came of it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.TableUpload = self._transport.answer("GET", address("uploads/{}/", public_id))
+        return answered
+
+    def verdicts(
+        self,
+        public_id: str,
+        *,
+        q: str = "",
+        raw: bool = False,
+        show: Literal["", "all", "canaries", "farthest", "lowest", "unusable"] = "",
+    ) -> Iterator[shapes.Verdict]:
+        """A run's items with score, reasons and cost, filtered like the page; canary texts only by their own filter.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Verdict] = self._transport.rows(
+            address("runs/{}/verdicts/", public_id), {"q": q, "raw": raw, "show": show}
+        )
+        return answered
+
+    def webhook(self, workspace: str, public_id: str) -> shapes.Webhook:
+        """Return a webhook, change what is sent of it, or remove it with its messages (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Webhook = self._transport.answer("GET", address("w/{}/webhooks/{}/", workspace, public_id))
+        return answered
+
+    def webhooks(self, workspace: str) -> Iterator[shapes.Webhook]:
+        """List the webhooks of a workspace, or add one, whose answer alone has its secret (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
+        return answered

@@ -1,0 +1,1216 @@
+"""What is sent to and returned by the addresses of the API. Written by tests/client_code.py; do not change it by hand."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class AskedFit(TypedDict):
+    """
+    A fit that a worker computes.
+    """
+
+    job: str
+
+
+class BadRow(TypedDict):
+    line: int
+    reason: str
+    remedy: str
+
+
+class Benchmark(TypedDict):
+    slug: str
+    workspace: str
+    version: NotRequired[str]
+    licence: NotRequired[str]
+    source: NotRequired[str]
+
+
+class ChecklistsRow(TypedDict):
+    instruction: NotRequired[str]
+    category: NotRequired[str]
+    question: str
+    question_zh: NotRequired[str]
+
+
+class ChecksRow(TypedDict):
+    instruction: str
+    question: str
+    question_zh: NotRequired[str]
+    numbers: NotRequired[Any]
+    mark: NotRequired[str]
+    kind: NotRequired[str]
+    asked: NotRequired[Any]
+
+
+class CountedAgain(TypedDict):
+    answers: int
+    without_seat: int
+
+
+class CriterionScore(TypedDict):
+    criterion: str
+    score: float | None
+    reason: str
+
+
+class Days(TypedDict):
+    days: NotRequired[int | None]
+
+
+class Deleted(TypedDict):
+    removed: dict[str, int]
+
+
+class Erased(TypedDict):
+    erased: dict[str, int]
+
+
+class Exclusion(TypedDict):
+    id: str
+    rater: str
+    since: NotRequired[str | None]
+    reason: str
+    at: str
+    by: NotRequired[str | None]
+    lifted_at: NotRequired[str | None]
+    lifted_by: NotRequired[str | None]
+
+
+class Found(TypedDict):
+    """
+    One thing that the endpoint was found to do, or not to do.
+    """
+
+    good: bool
+    text: str
+    detail: str
+
+
+class GoldRow(TypedDict):
+    instruction: str
+    model: NotRequired[str]
+    model_b: NotRequired[str]
+    criterion: str
+    value: Any
+    purpose: NotRequired[str]
+    why: NotRequired[str]
+    why_zh: NotRequired[str]
+
+
+class Import(TypedDict):
+    number: int
+    workspace: str
+    command: str
+    file: str
+    sha256: NotRequired[str]
+    about: str
+    counts: NotRequired[Any]
+    at: str
+    by: NotRequired[str | None]
+    undone_at: NotRequired[str | None]
+
+
+class Instruction(TypedDict):
+    id: str
+    external_id: str
+    category: NotRequired[str | None]
+    messages: NotRequired[Any | None]
+    parts: NotRequired[Any | None]
+    reference: NotRequired[str]
+    hint: NotRequired[str]
+    words_asked: NotRequired[int | None]
+    language: NotRequired[str]
+
+
+class InstructionsRow(TypedDict):
+    instruction: str
+    prompt: NotRequired[str]
+    messages: NotRequired[Any]
+    task: NotRequired[str]
+    data: NotRequired[str]
+    requirements: NotRequired[Any]
+    category: NotRequired[str]
+    parent: NotRequired[str]
+    words_asked: NotRequired[float]
+    language: NotRequired[str]
+    reference: NotRequired[str]
+    hint: NotRequired[str]
+    tags: NotRequired[Any]
+    checklist: NotRequired[Any]
+    rubric: NotRequired[str]
+
+
+class Judge(TypedDict):
+    id: str
+    name: str
+    method: str
+    model: NotRequired[str | None]
+    prompt_hash: str
+    parameters: NotRequired[Any]
+    provenance: str
+    created_at: str
+
+
+class Loading(TypedDict):
+    leave_out_bad_rows: NotRequired[bool]
+
+
+class MadeExclusion(TypedDict):
+    id: str
+    rater: str
+    since: NotRequired[str | None]
+    reason: str
+    at: str
+    by: NotRequired[str | None]
+    lifted_at: NotRequired[str | None]
+    lifted_by: NotRequired[str | None]
+    answers: int
+
+
+class Model(TypedDict):
+    id: int
+    name: str
+    workspace: str
+    served: bool
+    family: NotRequired[str]
+    billions_of_parameters: NotRequired[float | None]
+    fictional: NotRequired[bool]
+
+
+class ModelCounts(TypedDict):
+    """
+    How far the run is with one model.
+    """
+
+    name: str
+    total: int
+    done: int
+    failed: int
+    waiting: int
+
+
+class NewWebhook(TypedDict):
+    """
+    A webhook that was just added, with its secret, which is not told again.
+    """
+
+    id: str
+    url: str
+    events: list[str]
+    active: NotRequired[bool]
+    created_at: str
+    secret: str
+
+
+class OpenCohort(TypedDict):
+    """
+    A cohort for those who lead it: with the link by which people join, and the completion codes.
+    """
+
+    id: int
+    name: str
+    kind: NotRequired[Literal["onsite", "crowd", "public"]]
+    expires_at: NotRequired[str | None]
+    revoked_at: NotRequired[str | None]
+    joins_per_hour: NotRequired[int | None]
+    raters: NotRequired[int]
+    is_open: bool
+    link: str
+    codes: dict[str, str]
+
+
+class PatchedEndpointChanges(TypedDict):
+    """
+    What is to be changed of an endpoint. A key is never sent: `key_variable` names the variable that holds it.
+    """
+
+    name: NotRequired[str]
+    kind: NotRequired[Literal["openai", "in_process", "scripted"]]
+    base_url: NotRequired[str]
+    key_variable: NotRequired[str]
+    max_concurrent: NotRequired[int]
+    requests_per_minute: NotRequired[int | None]
+    tokens_per_minute: NotRequired[int | None]
+    timeout_seconds: NotRequired[int]
+    context_tokens: NotRequired[int | None]
+    input_price: NotRequired[Decimal]
+    output_price: NotRequired[Decimal]
+
+
+class PatchedModelChanges(TypedDict):
+    """
+    What is to be changed of a model.
+    """
+
+    name: NotRequired[str]
+    endpoint: NotRequired[str]
+    served_name: NotRequired[str]
+    family: NotRequired[str]
+    billions_of_parameters: NotRequired[Decimal | None]
+    parameters: NotRequired[dict[str, Any]]
+    input_price: NotRequired[Decimal | None]
+    output_price: NotRequired[Decimal | None]
+    currency: NotRequired[str]
+    priced_on: NotRequired[str | None]
+    fictional: NotRequired[bool]
+
+
+class PatchedWebhookChanges(TypedDict):
+    """
+    What is to be changed of a webhook.
+    """
+
+    url: NotRequired[str]
+    events: NotRequired[list[str]]
+    active: NotRequired[bool]
+
+
+class PreferencesRow(TypedDict):
+    item: str
+    model_a: str
+    model_b: str
+    rater: str
+    choice: str
+    first: NotRequired[str]
+    strength: NotRequired[str]
+    instruction: NotRequired[str]
+    category: NotRequired[str]
+    seconds: NotRequired[float]
+    rater_kind: NotRequired[str]
+
+
+class RatersRow(TypedDict):
+    name: NotRequired[str]
+    email: NotRequired[str]
+    cohort: NotRequired[str]
+    rater_kind: NotRequired[str]
+
+
+class RatingsRow(TypedDict):
+    item: str
+    rater: str
+    value: NotRequired[Any]
+    criterion: NotRequired[str]
+    model: NotRequired[str]
+    instruction: NotRequired[str]
+    category: NotRequired[str]
+    reason: NotRequired[str]
+    seconds: NotRequired[float]
+    rater_kind: NotRequired[str]
+    criteria: NotRequired[dict[str, Any]]
+
+
+class RawReply(TypedDict):
+    attempt: int
+    text: str
+    finish_reason: str
+    error: str
+    reused: bool
+
+
+class Report(TypedDict):
+    kind: str
+    settings: Any
+    data_hash: str
+    computed_at: str
+    answers_since: int
+    failed_judges: list[str]
+    result: Any
+
+
+class ResponsesRow(TypedDict):
+    instruction: str
+    response: str
+    model: NotRequired[str]
+    prompt: NotRequired[str]
+    category: NotRequired[str]
+    sample: NotRequired[float]
+    finish_reason: NotRequired[str]
+    tokens: NotRequired[float]
+    seconds: NotRequired[float]
+
+
+class RowError(TypedDict):
+    row: int
+    reason: str
+    remedy: str
+
+
+class RubricsRow(TypedDict):
+    rubric: NotRequired[str]
+    rubric_name: NotRequired[str]
+    category: NotRequired[str]
+    criterion: NotRequired[str]
+    question: NotRequired[str]
+    question_zh: NotRequired[str]
+    role: NotRequired[str]
+    scale: NotRequired[str]
+    level_value: NotRequired[Any]
+    level_name: NotRequired[str]
+    level_name_zh: NotRequired[str]
+    level_meaning: NotRequired[str]
+    level_meaning_zh: NotRequired[str]
+    may_not_apply: NotRequired[str]
+
+
+class RunProgress(TypedDict):
+    total: int
+    scored: int
+    unscored: int
+    waiting: int
+    busy: int
+    under_way: int
+    next_call_at: str | None
+    reasons: Any
+    calls: int
+    reused: int
+    input_tokens: int
+    output_tokens: int
+    money: Decimal
+    projected_money: Decimal | None
+
+
+class Score(TypedDict):
+    task: str
+    response_a: NotRequired[str | None]
+    response_b: NotRequired[str | None]
+    rater: str
+    rater_kind: str
+    status: str
+    not_counted: str
+    repeat: int
+    shown_first: str
+    submitted_at: str | None
+    discredited: bool
+    criterion: str
+    role: str
+    revision: NotRequired[int]
+    value: NotRequired[float | None]
+    level: NotRequired[str]
+    not_applicable: NotRequired[bool]
+    reason: NotRequired[str]
+    evidence: NotRequired[Any | None]
+
+
+class SentChecklists(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[ChecklistsRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentChecks(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[ChecksRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentGold(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[GoldRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentInstructions(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[InstructionsRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentPreferences(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[PreferencesRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentRaters(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[RatersRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentRatings(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[RatingsRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentResponses(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[ResponsesRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class SentRubrics(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: NotRequired[str]
+    rows: list[RubricsRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class ServedModel(TypedDict):
+    id: int
+    name: str
+    endpoint: NotRequired[str | None]
+    served_name: NotRequired[str]
+    family: NotRequired[str]
+    billions_of_parameters: NotRequired[float | None]
+    parameters: NotRequired[Any]
+    input_price: NotRequired[Decimal | None]
+    output_price: NotRequired[Decimal | None]
+    currency: NotRequired[str]
+    priced_on: NotRequired[str | None]
+    price_known: bool
+    fictional: NotRequired[bool]
+
+
+class StoredRows(TypedDict):
+    """
+    What became of the rows.
+    """
+
+    counts: dict[str, int]
+    imported: int | None
+    row_errors: list[RowError]
+    remarks: list[str]
+
+
+class StudyState(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    tasks: int
+    seats: int
+    taken: int
+    answers_of_people: int
+    answers_of_judges: int
+    answers_excluded: int
+    raters_excluded: int
+    provenance: list[str]
+
+
+class TruthRow(TypedDict):
+    item: str
+    value: Any
+    criterion: NotRequired[str]
+    model: NotRequired[str]
+
+
+class Undone(TypedDict):
+    removed: dict[str, int]
+
+
+class Verdict(TypedDict):
+    item: int
+    position: int
+    instruction: str
+    response_a: str
+    response_b: NotRequired[str | None]
+    model_a: NotRequired[str | None]
+    model_b: NotRequired[str | None]
+    shown_first: str
+    juror: int
+    repeat: int
+    canary: str
+    status: str
+    reason: str
+    score: NotRequired[float | None]
+    score_of: NotRequired[str | None]
+    answers: list[CriterionScore]
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    replies: list[RawReply] | None
+
+
+class WantedAlignment(TypedDict):
+    """
+    An alignment to be begun: the split is stored, and nothing is asked.
+    """
+
+    baseline: str
+    criterion: NotRequired[str]
+    shares: NotRequired[list[float]]
+    seed: NotRequired[int]
+
+
+class WantedCohort(TypedDict):
+    """
+    A cohort to be made.
+    """
+
+    name: str
+    kind: Literal["onsite", "crowd", "public"]
+    days: NotRequired[int | None]
+    joins_per_hour: NotRequired[int | None]
+    consent_en: NotRequired[str]
+    consent_zh: NotRequired[str]
+
+
+class WantedDeletion(TypedDict):
+    slug: str
+
+
+class WantedEndpoint(TypedDict):
+    """
+    An endpoint to be added; what is left out is as on the page.
+    """
+
+    name: str
+    kind: NotRequired[Literal["openai", "in_process", "scripted"]]
+    base_url: NotRequired[str]
+    key_variable: NotRequired[str]
+    max_concurrent: NotRequired[int]
+    requests_per_minute: NotRequired[int | None]
+    tokens_per_minute: NotRequired[int | None]
+    timeout_seconds: NotRequired[int]
+    context_tokens: NotRequired[int | None]
+    input_price: NotRequired[Decimal]
+    output_price: NotRequired[Decimal]
+
+
+class WantedErasure(TypedDict):
+    confirm: Literal["erase"]
+
+
+class WantedExclusion(TypedDict):
+    """
+    Which answers to exclude, and why.
+    """
+
+    reason: str
+    since: NotRequired[str | None]
+
+
+class WantedExport(TypedDict):
+    """
+    A file of a study's data.
+    """
+
+    kind: NotRequired[
+        Literal[
+            "archive",
+            "csv",
+            "jsonl",
+            "parquet",
+            "inspect-scores",
+            "label-studio",
+            "alpaca-eval",
+            "arena",
+            "argilla",
+            "preference-pairs",
+            "langfuse",
+            "mlflow",
+            "opentelemetry",
+            "cje",
+            "alt-test",
+            "huggingface",
+            "openai-batch",
+        ]
+    ]
+    texts: NotRequired[bool]
+    criterion: NotRequired[str]
+    judge: NotRequired[str]
+
+
+class WantedFit(TypedDict):
+    """
+    How weights are fitted; what is left out is as on the page.
+    """
+
+    floor: NotRequired[float]
+    pool: NotRequired[bool]
+    skip_small: NotRequired[bool]
+
+
+class WantedGeneration(TypedDict):
+    """
+    A generation run to be started; what is left out is as on the page.
+    """
+
+    models: list[str]
+    samples: NotRequired[int]
+    categories: NotRequired[list[str]]
+    tags: NotRequired[list[str]]
+    limit: NotRequired[int | None]
+    experiment: NotRequired[Literal["main", "length-2k", "length-4k", "length-8k", "length-16k"]]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    prefill: NotRequired[Literal["continue", "turn", "off"]]
+    batch: NotRequired[bool]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+
+
+class WantedJudge(TypedDict):
+    """
+    A judge to be made. It never changes afterwards; the same judge again is the judge that is there.
+    """
+
+    method: Literal[
+        "checklist",
+        "overall",
+        "overall_with_checklist",
+        "stars",
+        "stars_objective",
+        "pair_of_three",
+        "pair_of_three_reference",
+        "pair_of_four",
+        "pair_of_five",
+        "graded_score",
+        "instruction_check",
+        "embedding",
+        "perplexity",
+        "random",
+        "shorter",
+        "longer",
+        "rouge",
+        "rouge_1",
+        "first",
+        "second",
+        "composite",
+    ]
+    model: NotRequired[str]
+    name: NotRequired[str]
+    prompt: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    parameters: NotRequired[dict[str, Any]]
+
+
+class WantedLook(TypedDict):
+    judge: str
+    look: int
+
+
+class WantedModel(TypedDict):
+    """
+    A model to be added.
+    """
+
+    name: str
+    endpoint: NotRequired[str]
+    served_name: NotRequired[str]
+    family: NotRequired[str]
+    billions_of_parameters: NotRequired[Decimal | None]
+    parameters: NotRequired[dict[str, Any]]
+    input_price: NotRequired[Decimal | None]
+    output_price: NotRequired[Decimal | None]
+    currency: NotRequired[str]
+    priced_on: NotRequired[str | None]
+    fictional: NotRequired[bool]
+
+
+class WantedName(TypedDict):
+    name: str
+
+
+class WantedProbes(TypedDict):
+    study: str
+    change: NotRequired[list[Literal["padding", "format", "wording", "order", "author"]]]
+    responses: NotRequired[int]
+    author: NotRequired[str]
+    wordings: NotRequired[list[str]]
+    seed: NotRequired[int]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
+
+
+class WantedRun(TypedDict):
+    """
+    A run to be started; what is left out is as on the page.
+    """
+
+    judges: NotRequired[list[str]]
+    model: NotRequired[str]
+    method: NotRequired[
+        Literal[
+            "checklist",
+            "overall",
+            "overall_with_checklist",
+            "stars",
+            "stars_objective",
+            "pair_of_three",
+            "pair_of_three_reference",
+            "pair_of_four",
+            "pair_of_five",
+            "graded_score",
+            "instruction_check",
+            "embedding",
+            "perplexity",
+            "random",
+            "shorter",
+            "longer",
+            "rouge",
+            "rouge_1",
+            "first",
+            "second",
+            "composite",
+        ]
+    ]
+    combine: NotRequired[Literal["mean", "median", "majority"]]
+    both_orders: NotRequired[bool]
+    repeats: NotRequired[int]
+    canaries: NotRequired[bool]
+    items: NotRequired[Literal["all", "rated"]]
+    limit: NotRequired[int | None]
+    fresh: NotRequired[bool]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    experiment: NotRequired[str]
+
+
+class WantedStudy(TypedDict):
+    """
+    The settings of a new study; what is left out is the default of the study form.
+    """
+
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    benchmark: str
+    name: str
+    name_zh: NotRequired[str]
+    rubric: NotRequired[str]
+    categories: NotRequired[list[str]]
+    tags: NotRequired[list[str]]
+    models: NotRequired[list[str]]
+    instructions: NotRequired[int]
+    seed: NotRequired[int]
+    samples: NotRequired[Literal["first", "all"]]
+    pairs: NotRequired[Literal["all", "baselines", "even"]]
+    baselines: NotRequired[list[str]]
+    pairs_wanted: NotRequired[int]
+    judges: NotRequired[list[str]]
+    overlap: NotRequired[int]
+    order: NotRequired[Literal["random", "spread", "finish"]]
+    experiment: NotRequired[str]
+    self_naming: NotRequired[Literal["keep", "mask"]]
+    questions_before: NotRequired[list[Any]]
+    questions_after: NotRequired[list[Any]]
+    stop: NotRequired[Literal["agreement", "better", "leader", "top_three", "weights"]]
+    stop_threshold: NotRequired[float]
+    stop_models: NotRequired[list[str]]
+    stop_error: NotRequired[float]
+    launch: NotRequired[bool]
+
+
+class WantedVersion(TypedDict):
+    judge: str
+
+
+class WantedWebhook(TypedDict):
+    """
+    A webhook to be added.
+    """
+
+    url: str
+    events: list[str]
+
+
+class Webhook(TypedDict):
+    id: str
+    url: str
+    events: list[str]
+    active: NotRequired[bool]
+    created_at: str
+
+
+class Cohort(TypedDict):
+    id: int
+    name: str
+    kind: NotRequired[Literal["onsite", "crowd", "public"]]
+    expires_at: NotRequired[str | None]
+    revoked_at: NotRequired[str | None]
+    joins_per_hour: NotRequired[int | None]
+    raters: NotRequired[int]
+    is_open: bool
+
+
+class Criterion(TypedDict):
+    key: str
+    role: NotRequired[Literal["item", "overall", "preference", "check"]]
+    questions: NotRequired[Any]
+    levels: NotRequired[Any]
+    minimum: NotRequired[float | None]
+    maximum: NotRequired[float | None]
+    step: NotRequired[float | None]
+    may_not_apply: NotRequired[bool]
+
+
+class Delivery(TypedDict):
+    """
+    A message; `reply` is what the receiver claims, cut to 500 characters.
+    """
+
+    id: str
+    event_id: str
+    event: str
+    state: NotRequired[Literal["waiting", "delivered", "failed"]]
+    attempts: NotRequired[int]
+    made_at: str
+    next_at: str
+    tried_at: NotRequired[str | None]
+    http_status: NotRequired[int | None]
+    reply: NotRequired[str]
+    problem: NotRequired[str]
+    body: str
+
+
+class Endpoint(TypedDict):
+    id: int
+    name: str
+    kind: NotRequired[Literal["openai", "in_process", "scripted"]]
+    base_url: NotRequired[str]
+    key_variable: NotRequired[str]
+    max_concurrent: NotRequired[int]
+    requests_per_minute: NotRequired[int | None]
+    tokens_per_minute: NotRequired[int | None]
+    timeout_seconds: NotRequired[int]
+    context_tokens: NotRequired[int | None]
+    input_price: NotRequired[Decimal]
+    output_price: NotRequired[Decimal]
+    probed_at: NotRequired[str | None]
+    found: list[Found]
+
+
+class Fit(TypedDict):
+    id: str
+    kind: NotRequired[Literal["fitted", "excluded", "published"]]
+    published_name: NotRequired[str]
+    source: NotRequired[str]
+    workspace: str
+    study: NotRequired[str | None]
+    benchmark: NotRequired[str | None]
+    settings: NotRequired[Any]
+    data_hash: NotRequired[str]
+    versions: NotRequired[Any]
+    created_at: str
+
+
+class GenerationProgress(TypedDict):
+    id: str
+    job: str
+    workspace: str
+    benchmark: str
+    name: str
+    experiment: NotRequired[str]
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    started_at: NotRequired[str | None]
+    finished_at: NotRequired[str | None]
+    models: list[ModelCounts]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    money: str
+
+
+class GenerationRun(TypedDict):
+    id: str
+    job: str
+    workspace: str
+    benchmark: str
+    name: str
+    experiment: NotRequired[str]
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    started_at: NotRequired[str | None]
+    finished_at: NotRequired[str | None]
+
+
+class Job(TypedDict):
+    id: str
+    kind: Literal["run", "generation", "import", "export", "fit"]
+    state: Literal["waiting", "running", "paused", "done", "failed", "cancelled"]
+    about: str
+    created_at: str
+    done: int | None
+    total: int | None
+    error: str
+    result: str
+    can_be_cancelled: bool
+
+
+class Jobs(TypedDict):
+    """
+    The newest jobs first.
+    """
+
+    results: list[Job]
+
+
+class KnownAnswer(TypedDict):
+    """
+    The answers that are expected to a task.
+    """
+
+    purpose: NotRequired[Literal["gold", "training", "qualification"]]
+    expected: dict[str, Any]
+    why: NotRequired[dict[str, str]]
+
+
+class MadeStudy(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    status: NotRequired[Literal["draft", "open", "paused", "closed"]]
+    experiment: NotRequired[str]
+    seed: NotRequired[int]
+    planned_tasks: int
+    without_rubric: int
+
+
+class Mapping(TypedDict):
+    """
+    How a table is read; what is left out stays as it is.
+    """
+
+    format: NotRequired[
+        Literal[
+            "label-studio",
+            "alpaca-eval",
+            "alpaca-eval-outputs",
+            "arena",
+            "promptfoo",
+            "lm-eval",
+            "openai-batch",
+            "langfuse",
+            "preference-pairs",
+            "argilla",
+            "inspect-log",
+        ]
+        | Literal[""]
+    ]
+    kind: NotRequired[
+        Literal[
+            "instructions",
+            "responses",
+            "ratings",
+            "preferences",
+            "truth",
+            "gold",
+            "checks",
+            "checklists",
+            "rubrics",
+            "raters",
+        ]
+    ]
+    columns: NotRequired[dict[str, str]]
+    into: NotRequired[str]
+    options: NotRequired[dict[str, str]]
+    encoding: NotRequired[Literal["utf-16", "gb18030", "cp1252"] | Literal[""]]
+    separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
+
+
+class Rater(TypedDict):
+    id: str
+    pseudonym: NotRequired[str]
+    kind: NotRequired[Literal["person", "judge", "slot", "key"]]
+    cohort: NotRequired[str | None]
+    state: str
+    answered: int
+    provenance: NotRequired[Literal["simulated", "scripted"] | Literal[""]]
+    created_at: str
+
+
+class RefusedRows(TypedDict):
+    """
+    Why nothing was stored.
+    """
+
+    detail: str
+    row_errors: list[RowError]
+
+
+class Response(TypedDict):
+    id: str
+    instruction: str
+    model: NotRequired[str | None]
+    sample: NotRequired[int]
+    kind: NotRequired[Literal["response", "reference", "control", "canary", "probe"]]
+    text: NotRequired[str | None]
+    words: NotRequired[int | None]
+    input_tokens: NotRequired[int | None]
+    tokens: NotRequired[int | None]
+    finish_reason: NotRequired[str]
+    seconds: NotRequired[float | None]
+    cost: NotRequired[Decimal | None]
+    created_at: str
+
+
+class Rubric(TypedDict):
+    key: str
+    version: NotRequired[int]
+    names: NotRequired[Any]
+    workspace: str
+    benchmark: NotRequired[str | None]
+    study: NotRequired[str | None]
+    category: NotRequired[str | None]
+    instruction: NotRequired[str | None]
+    criteria: list[Criterion]
+
+
+class Run(TypedDict):
+    id: str
+    judge: str
+    workspace: str
+    study: str
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    discredited: bool
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    started_at: NotRequired[str | None]
+    finished_at: NotRequired[str | None]
+
+
+class RunState(TypedDict):
+    id: str
+    judge: str
+    workspace: str
+    study: str
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    discredited: bool
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    started_at: NotRequired[str | None]
+    finished_at: NotRequired[str | None]
+    progress: RunProgress
+    manifest: Any
+
+
+class SentTruth(TypedDict):
+    """
+    Rows, and what they belong to.
+    """
+
+    into: str
+    rows: list[TruthRow]
+    on_error: NotRequired[Literal["fail", "skip"]]
+    options: NotRequired[dict[str, str]]
+
+
+class Study(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+
+
+class TableUpload(TypedDict):
+    """
+    An uploaded table: how it is read and how far it is.
+    """
+
+    id: str
+    workspace: str
+    file: str
+    sha256: str
+    format: str
+    recognised_by: str
+    state: Literal["new", "checking", "checked", "loading", "loaded", "refused"]
+    kind: str
+    columns: dict[str, str]
+    mapping: str
+    into: str
+    options: dict[str, str]
+    encoding: str
+    separator: str
+    file_columns: list[str]
+    first_rows: list[list[str]]
+    rows: int
+    counts: dict[str, int]
+    problem: str
+    remarks: list[str]
+    bad: int
+    first_bad_rows: list[BadRow]
+    imported: int | None
+
+
+class Task(TypedDict):
+    id: str
+    kind: Literal["single", "pair", "review", "check"]
+    position: NotRequired[int]
+    instruction: str
+    response_a: str
+    response_b: NotRequired[str | None]
+    model_a: NotRequired[str | None]
+    model_b: NotRequired[str | None]
+    rubric: str
+    part: NotRequired[Any | None]
+    known_answer: Any
