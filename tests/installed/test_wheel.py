@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from tests.installed.built_wheel import ROOT, bare_environment, build_wheel, install, wait_for_address
+from tests.installed.built_wheel import ROOT, bare_environment, wait_for_address
 
 pytestmark = pytest.mark.wheel
 
@@ -19,16 +19,6 @@ FOLDERS = ("accounts", "annotation", "calibration", "config", "core", "generatio
 DATA = ("fixtures", "locale", "static", "templates")
 SECONDS = 240
 SECRET = "zA9-kd_2LmQpXr7vTfUe5WcYbNhGs1iJo4BtEw-6jH8q"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
-
-
-@pytest.fixture(scope="module")
-def programs(wheel, tmp_path_factory):
-    return install(wheel, tmp_path_factory.mktemp("environment") / "env")
 
 
 @pytest.fixture
