@@ -20,7 +20,7 @@ export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
 .PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-inspect test-wheel lint format types \
-	imports migrations translations client security audit check bench pictures wheel lock clean
+	imports migrations translations client security audit check bench pictures docs wheel lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -89,7 +89,7 @@ test-wheel: install-test  ## the wheel: built, installed in an empty environment
 	$(RUN) -m pytest -m wheel tests/installed $(ARGS)
 
 wheel: install-test  ## the wheel, in build/: pip install build/*.whl, or uvx --from build/*.whl plumbline demo
-	rm -rf build
+	rm -f build/*.whl
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/uv build --quiet --wheel --no-build-isolation --python $(RUN) --out-dir build .
 	@ls build/*.whl
 
@@ -135,9 +135,21 @@ bench: install-test  ## one benchmark: make bench NAME=calibration
 pictures: install-test  ## the pictures of docs/gallery.md, from the demonstration (needs Debian's chromium)
 	$(RUN) tests/pictures.py $(ARGS)
 
+# An environment of its own, so that nothing else waits for the site's generator.
+.cache/docs/.installed: requirements/docs.txt | $(VENV)/bin/uv
+	$(PYTHON) -m venv --clear --without-pip .cache/docs
+	$(VENV)/bin/uv pip install --quiet --python .cache/docs/bin/python --require-hashes -r requirements/docs.txt
+	@touch $@
+
+docs: .cache/docs/.installed  ## the documentation as a site, in build/site; a broken link or another warning fails
+	rm -rf build/site
+	.cache/docs/bin/sphinx-build --quiet --fail-on-warning --builder html --doctree-dir .cache/docs/pages docs build/site
+	@echo "The documentation is in build/site/index.html."
+
 lock: $(VENV)/bin/uv  ## compile requirements/ from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.txt
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/test.txt
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group docs -o requirements/docs.txt
 
 clean:
 	rm -rf $(VENV) var .cache staticfiles
