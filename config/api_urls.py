@@ -101,6 +101,7 @@ urlpatterns = [
     # judging
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
     path("w/<str:workspace>/studies/<str:slug>/causes/", comparisons.causes, name="causes"),
+    path("w/<str:workspace>/studies/<str:slug>/judges/", probing.table, name="judge_table"),
     path("w/<str:workspace>/studies/<str:slug>/panel/", comparisons.panel, name="panel"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/", aligning.alignments, name="alignments"),
@@ -118,6 +119,7 @@ urlpatterns = [
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
     path("judges/", judging.judges, name="judges"),
+    path("judges/table/", probing.all_judges, name="all_judges_table"),
     path("judges/<str:public_id>/card/", probing.card, name="judge_card"),
     path("judges/<str:public_id>/probes/", probing.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),

@@ -4,7 +4,7 @@ from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
 from judging.web.alignment import pages as alignment_pages
 from judging.web.comparison import depth_pages, pages as comparison_pages, unrated_models
-from judging.web.judges import card as card_pages, pages as judge_pages, trials as trial_pages
+from judging.web.judges import card as card_pages, pages as judge_pages, table as table_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
     model_pair,
@@ -29,6 +29,7 @@ urlpatterns = [
     path("library/load/", library.load_library, name="load_library"),
     path("library/judges/", judge_pages.judge_list, name="judge_list"),
     path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
+    path("library/judges/table/", table_pages.all_judges_table, name="all_judges_table"),
     path("library/judges/trials/<str:public_id>/", trial_pages.trial, name="trial"),
     path("library/judges/trials/<str:public_id>/state/", trial_pages.trial_state, name="trial_state"),
     path("library/judges/trials/<str:public_id>/stop/", trial_pages.stop_trial, name="stop_trial"),
@@ -65,6 +66,7 @@ urlpatterns = [
     path("<study:slug>/judges/", comparison_pages.judges, name="judges"),
     path("<study:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
     path("<study:slug>/judges/metrics/", result_view(depth_pages.AGAINST_PEOPLE_PAGE), name="judges_metrics"),
+    path("<study:slug>/judges/table/", table_pages.judge_table, name="judge_table"),
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/judges/causes/", result_view(depth_pages.CAUSES_PAGE), name="causes"),
     path("<study:slug>/judges/panel/", result_view(depth_pages.PANEL_PAGE), name="judge_panel"),

@@ -28,6 +28,8 @@ class Column:
     `names` maps keys to the names that the page shows; the file keeps the keys. A column that is `optional` is shown
     only if a row has a value in it; files always have it. A number below `floor` is shown as "< floor". In a `mixed`
     column, whole numbers have no decimals. `end` is "low" or "high" in two adjacent columns with the ends of an interval.
+    `order` is the order of the rows to which a press on the label leads, where they can be ordered by the column, and `sort`
+    the order in which they now are by it, "ascending" or "descending".
     """
 
     label: str
@@ -37,6 +39,8 @@ class Column:
     floor: float = 0.0
     mixed: bool = False
     end: str = ""
+    order: str = ""
+    sort: str = ""
 
     @classmethod
     def interval(cls, label: str, digits: int) -> "tuple[Column, Column, Column]":

@@ -1,4 +1,4 @@
-"""REST API of one judge: its card, and its probes, which are priced, started and read."""
+"""REST API of judges: one judge's card, the table of all, and probes, which are priced, started and read."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,14 +16,17 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
 from accounts.permissions import leads_workspace_of, workspaces_read_by
+from annotation.api.studies import study_to_read
 from annotation.models import Rater, Study
 from calibration.reports.codec import stored
+from calibration.reports.registry import stored_report
 from core.errors import UserError
 from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of
 from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from judging.api.results import run_to_read, state_of
 from judging.cards.card import judge_card
+from judging.cards.table import TABLE, table_settings, workspace_json, workspace_table
 from judging.models import Judge
 from judging.probes.planning import create_probe_run, price_of_probes
 from judging.probes.request import USUAL_AUTHOR, USUAL_SIZE, Group, ProbeRequest, named_groups, usual_groups
@@ -39,6 +42,23 @@ def card(request: Request, public_id: str) -> ApiResponse:
     raters = Rater.objects.filter(kind=Rater.Kind.JUDGE, workspace__in=workspaces_read_by(asking(request)))
     rater = visible_or_404(raters.filter(public_id=public_id))
     return ApiResponse(stored(judge_card(rater, currency_of(rater.workspace_id))))
+
+
+@extend_schema(operation_id="judge_table", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def table(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """All that was measured of a study's judges, a row for each: `manage.py judge_card --study STUDY --json`."""
+    study = study_to_read(request, workspace, slug)
+    return ApiResponse(stored_report(study, TABLE, table_settings(study)))
+
+
+@extend_schema(operation_id="all_judges_table", responses=OpenApiTypes.OBJECT)
+@api_view(["GET"])
+@needs(Scope.READ)
+def all_judges(request: Request) -> ApiResponse:
+    """All judges that you may read, as their studies' tables were last computed: `manage.py judge_card --all --json`."""
+    return ApiResponse(workspace_json(workspace_table(workspaces_read_by(asking(request)))))
 
 
 @extend_schema(operation_id="run_probes", responses=OpenApiTypes.OBJECT)

@@ -7,37 +7,17 @@ from typing import Literal, TypeAlias
 from django.db.models import Exists, OuterRef
 
 from annotation.models import Assignment, Rater, Study
-from calibration.data.verdicts import failed_judges, judges_of_answers
-from calibration.reports.codec import Missing
+from calibration.data.verdicts import judges_of_answers
 from calibration.reports.freshness import shown_report
-from calibration.reports.judges import (
-    JUDGES,
-    PairJudge,
-    PairJudgeReport,
-    ScoreJudge,
-    ScoreJudgeReport,
-    judges_beside,
-    judges_settings,
-)
-from calibration.reports.registry import Settings
-from calibration.statistics.judges.agreement import Beside
-from calibration.statistics.judges.bias import LengthBias
-from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.shares import Share
-from core.errors import UserError
+from calibration.reports.judges import JUDGES
 from generation.endpoints.served_names import SERVED
-from judging.comparison.judge_costs import costs_in
-from judging.comparison.method_table import METHODS, MethodTable, method_settings
-from judging.comparison.run_lists import is_priced
-from judging.judges.families import judge_families
+from judging.cards.measured import CardStudy, depth_settings, measured_in
+from judging.cards.probed import newest_probes
+from judging.comparison.method_table import METHODS, method_settings
 from judging.models import Judge, JudgeRun
-from judging.monitoring.readings import drift_in
 from judging.probes.request import GROUP_OF, Group
-from judging.probes.results import ProbeReport, probe_report
+from judging.probes.results import ProbeReport
 
-PER = 1_000
-"""Verdicts to which costs and seconds refer."""
-Drift: TypeAlias = Literal["changed", "not_shown", "not_watched"]
 Use: TypeAlias = Literal["none", "not_shown", "worse", "beside", "better"]
 
 
@@ -58,33 +38,6 @@ class JudgeIdentity:
     created_at: str
     provenance: str
     panel: list[str]
-
-
-@dataclass(frozen=True)
-class CardStudy:
-    """A judge in one study. `beside` is its agreement with people, people's among themselves on the same tasks, and the
-    difference, on one criterion; None where two people have not rated what it judged, or while this is `being_computed`.
-
-    `length`, `position`, `flips` are those of pairs; `slope` is the judge's slope minus a person's, `calibration` the slope
-    of people's share on its graded verdicts (1 is calibrated). `money` and `seconds` are of PER verdicts, None where
-    unknown. `failed`: a run of it failed its canary texts.
-    """
-
-    study: str
-    name: str
-    verdicts: int
-    failed: bool
-    being_computed: bool
-    criterion: str
-    beside: Beside | None
-    length: Share | None
-    position: Share | None
-    flips: Share | None
-    slope: PeopleEstimate | None
-    calibration: Share | None
-    money: str | None
-    seconds: float | None
-    drift: Drift
 
 
 @dataclass(frozen=True)
@@ -130,8 +83,9 @@ def judge_card(rater: Rater, currency: str = "") -> JudgeCard:
     studies = Study.objects.filter(Exists(verdicts), workspace=rater.workspace_id).select_related(
         "workspace", "benchmark"
     )
-    rows = [_study(study, rater, judge) for study in studies.order_by("-created_at")]
-    probes = _probes(judge)
+    rows = [_in_study(study, rater) for study in studies.order_by("-created_at")]
+    newest = newest_probes([rater]).get(rater.pk)
+    probes = ProbedRun(*newest) if newest else None
     failed = any(row.failed for row in rows)
     own = Assignment.objects.filter(rater=rater)
     return JudgeCard(
@@ -167,69 +121,11 @@ def _identity(rater: Rater, judge: Judge | None) -> JudgeIdentity:
     )
 
 
-def _study(study: Study, rater: Rater, judge: Judge | None) -> CardStudy:
+def _in_study(study: Study, rater: Rater) -> CardStudy:
     agreement = shown_report(study, METHODS, method_settings(), build="judging.build_report")
-    table = agreement.report
-    row = None
-    if isinstance(table, MethodTable):
-        row = next((one for one in table.methods if one.judge == rater.name), None)
     found = shown_report(study, JUDGES, depth_settings(study))
-    pairs = _of_judge(found.report, rater.name)
-    sways = pairs.sways if isinstance(pairs, PairJudge) else None
-    costs = costs_in(study, [rater.pk]).get(rater.pk)
-    money = costs.money if costs else None
-    priced = judge is not None and money is not None and is_priced(judge, money)
-    watch = drift_in(study, [rater.pk]).get(rater.pk)
-    verdicts = Assignment.objects.filter(rater=rater, task__study=study).verdicts().count()
-    return CardStudy(
-        study=study.slug,
-        name=study.name,
-        verdicts=verdicts,
-        failed=any(one.judge.pk == rater.pk for one in failed_judges(study)),
-        being_computed=agreement.freshness.missing or found.freshness.missing,
-        criterion=table.criterion if isinstance(table, MethodTable) and row and row.beside else "",
-        beside=row.beside if row else None,
-        length=_length(sways.length) if sways else None,
-        position=sways.position.first_points if sways and not isinstance(sways.position, Missing) else None,
-        flips=sways.swap.flip_rate if sways and not isinstance(sways.swap, Missing) else None,
-        slope=pairs.slopes.apart if pairs and not isinstance(pairs.slopes, Missing) else None,
-        calibration=pairs.soft.slope if pairs and not isinstance(pairs.soft, Missing) else None,
-        money=f"{PER * money:f}" if priced and money is not None else None,
-        seconds=PER * costs.seconds if costs and costs.seconds is not None else None,
-        drift="not_watched" if watch is None else "changed" if watch[1] else "not_shown",
-    )
-
-
-def depth_settings(study: Study) -> Settings:
-    """Return the settings of the report on judges in depth, as its own page asks for it."""
-    beside = judges_beside(study)
-    return judges_settings(study, "", "", judge_families(study, beside), beside)
-
-
-def _of_judge(report: object, name: str) -> PairJudge | ScoreJudge | None:
-    if not isinstance(report, PairJudgeReport | ScoreJudgeReport):
-        return None
-    judges: Sequence[PairJudge | ScoreJudge] = report.judges
-    return next((one for one in judges if one.judge == name), None)
-
-
-def _length(found: list[LengthBias | Missing] | Missing) -> Share | None:
-    """Return the length bias rate over all pairs of different length."""
-    if isinstance(found, Missing):
-        return None
-    return next((one.rate for one in found if not isinstance(one, Missing)), None)
-
-
-def _probes(judge: Judge | None) -> ProbedRun | None:
-    if judge is None:
-        return None
-    runs = JudgeRun.objects.filter(judge=judge, probes__isnull=False).select_related("judge__rater", "study")
-    for run in runs.order_by("-created_at", "-pk")[:5]:
-        try:
-            return ProbedRun(run.public_id, probe_report(run))
-        except UserError:
-            continue
-    return None
+    (row,) = measured_in(study, [rater], agreement.report, found.report)
+    return row
 
 
 def avoided(report: ProbeReport) -> list[str]:

@@ -81,7 +81,8 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
                 "judging:judges",
                 _("Judges"),
                 covers=(
-                    *("judging:start_run", "judging:causes", "judging:judge_panel", "judging:unrated_models"),
+                    *("judging:judge_table", "judging:start_run", "judging:causes"),
+                    *("judging:judge_panel", "judging:unrated_models"),
                     *("judging:new_alignment", "judging:alignment", "judging:propose_prompt", "judging:take_look"),
                 ),
             ),

@@ -25,6 +25,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
     """Return the pages on a study's judges except the named one, as (name of the address, label)."""
     pages = [
         ("judging:judges", gettext("Judges' points and people's scores")),
+        ("judging:judge_table", gettext("All that was measured of each judge")),
         ("judging:judges_metrics", gettext("Text metrics and judges against people")),
         ("judging:judges_methods", gettext("Judges by category, and the best of each combined")),
         ("judging:judges_depth", gettext("Bias, graded verdicts, reviewers' findings, and the value of judges")),

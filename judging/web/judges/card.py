@@ -23,7 +23,8 @@ from calibration.web.messages.statistics import criterion_words
 from calibration.web.serving import file_of
 from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of
-from judging.cards.card import PER, CardStudy, JudgeCard, judge_card
+from judging.cards.card import JudgeCard, judge_card
+from judging.cards.measured import PER, CardStudy
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
 from judging.models import Judge

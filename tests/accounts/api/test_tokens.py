@@ -117,6 +117,8 @@ SCOPES = {
     "take_look": "change",
     "judge_card": "read",
     "probe_judge": "run",
+    "judge_table": "read",
+    "all_judges_table": "read",
     "run_probes": "read",
     "lengths": "read",
     "paper_tables": "read",
@@ -208,7 +210,7 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
-    of |= dict.fromkeys(("causes", "transport", "panel"), study.slug)
+    of |= dict.fromkeys(("causes", "transport", "panel", "judge_table"), study.slug)
     of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
