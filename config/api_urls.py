@@ -124,6 +124,7 @@ urlpatterns = [
     path("judges/<str:public_id>/probes/", probing.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),
+    path("runs/<str:public_id>/anchors/", comparisons.draw_anchors, name="draw_anchors"),
     path("runs/<str:public_id>/bridge/", comparisons.bridge, name="bridge"),
     path("runs/<str:public_id>/probes/", probing.run_probes, name="run_probes"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),

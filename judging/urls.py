@@ -16,6 +16,7 @@ from judging.web.leaderboards import (
 from judging.web.monitoring import pages as monitor_pages
 from judging.web.probes import pages as probe_pages
 from judging.web.runs import (
+    anchors as anchor_pages,
     bridge as bridge_pages,
     compare as compare_pages,
     pages as run_pages,
@@ -28,8 +29,8 @@ urlpatterns = [
     # /library/judges/
     path("library/load/", library.load_library, name="load_library"),
     path("library/judges/", judge_pages.judge_list, name="judge_list"),
-    path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
     path("library/judges/table/", table_pages.all_judges_table, name="all_judges_table"),
+    path("library/judges/new/", judge_pages.new_judge, name="new_judge"),
     path("library/judges/trials/<str:public_id>/", trial_pages.trial, name="trial"),
     path("library/judges/trials/<str:public_id>/state/", trial_pages.trial_state, name="trial_state"),
     path("library/judges/trials/<str:public_id>/stop/", trial_pages.stop_trial, name="stop_trial"),
@@ -52,6 +53,7 @@ urlpatterns = [
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),
     path("runs/<str:public_id>/control/", run_pages.control_run, name="control_run"),
+    path("runs/<str:public_id>/anchors/", anchor_pages.draw_anchors, name="draw_anchors"),
     path("runs/<str:public_id>/bridge/", bridge_pages.bridge_runs, name="bridge_runs"),
     path("runs/<str:public_id>/compare/", compare_pages.compare_runs, name="compare_runs"),
     path("runs/<str:public_id>/label/", run_pages.label_run, name="label_run"),
@@ -64,9 +66,9 @@ urlpatterns = [
     # /w/<workspace>/studies/<slug>/
     path("<study:slug>/judge/", start.start_run, name="start_run"),
     path("<study:slug>/judges/", comparison_pages.judges, name="judges"),
+    path("<study:slug>/judges/table/", table_pages.judge_table, name="judge_table"),
     path("<study:slug>/judges/depth/", result_view(depth_pages.JUDGES_DEPTH_PAGE), name="judges_depth"),
     path("<study:slug>/judges/metrics/", result_view(depth_pages.AGAINST_PEOPLE_PAGE), name="judges_metrics"),
-    path("<study:slug>/judges/table/", table_pages.judge_table, name="judge_table"),
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/judges/causes/", result_view(depth_pages.CAUSES_PAGE), name="causes"),
     path("<study:slug>/judges/panel/", result_view(depth_pages.PANEL_PAGE), name="judge_panel"),

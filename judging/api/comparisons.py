@@ -1,25 +1,43 @@
 """REST API of what judges' scores say beside each other and beside people: bridges, unrated models, and causes."""
 
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.decorators import api_view
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
+from accounts.permissions import leads_workspace_of
 from annotation.api.studies import study_to_read
 from calibration.reports.codec import stored
 from calibration.reports.registry import report_of, stored_report
 from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
+from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
+from judging.api.results import state_of
+from judging.comparison.bridging.anchors import (
+    USUAL_CORRELATION,
+    AnchorRequest,
+    plan_anchors,
+    run_request,
+    started_anchor_run,
+)
+from judging.comparison.bridging.people_scale import people_json, peoples_scale
+from judging.comparison.bridging.prices import anchor_price
+from judging.comparison.bridging.run_bridge import run_bridge
 from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_json, panel_settings
-from judging.comparison.run_bridge import run_bridge
 from judging.comparison.run_pairs import runs_beside
 from judging.comparison.unrated_models import unrated_models
-from judging.models import JudgeRun
+from judging.models import Judge, JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
 from judging.web.comparison.judge_panel import no_panel_words
 
@@ -47,7 +65,59 @@ def bridge(request: Request, public_id: str) -> ApiResponse:
         raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
     margin = _margin_of(request)
     try:
-        return ApiResponse(stored(run_bridge(old, new, margin=margin)))
+        found = stored(run_bridge(old, new, margin=margin))
+        return ApiResponse({**found, "people": people_json(peoples_scale(old, new))})
+    except UserError as error:
+        raise Unusable(str(error)) from error
+
+
+class WantedAnchorsSerializer(serializers.Serializer[Any]):
+    judge = serializers.CharField(max_length=200, help_text="Name of the judge that shall score the anchors.")
+    half_width = serializers.FloatField(
+        min_value=0, default=None, allow_null=True, help_text="Half width wanted of 95 % intervals, in points."
+    )
+    per_model = serializers.IntegerField(
+        min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True, help_text="Or responses of each model."
+    )
+    correlation = serializers.FloatField(
+        min_value=0, default=USUAL_CORRELATION, help_text="Assumed where the two judges share too few scores to tell."
+    )
+    seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST_COUNTED)
+    canaries = serializers.BooleanField(default=True)
+    budget_calls = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
+    budget_tokens = serializers.IntegerField(min_value=1, max_value=MOST_COUNTED, default=None, allow_null=True)
+    budget_money = serializers.DecimalField(
+        max_digits=12, decimal_places=6, min_value=Decimal(0), default=None, allow_null=True
+    )
+    price_only = serializers.BooleanField(
+        default=False, help_text="Return what would be drawn and cost; start nothing."
+    )
+
+
+@extend_schema(operation_id="draw_anchors", request=WantedAnchorsSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.RUN)
+def draw_anchors(request: Request, public_id: str) -> ApiResponse:
+    """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could come."""
+    run = _run_of(request, public_id)
+    user = asking(request)
+    if not leads_workspace_of(user, run.study):
+        raise PermissionDenied("Only owners and leads of this workspace can draw anchors.")
+    wanted = WantedAnchorsSerializer(data=request.data)
+    wanted.is_valid(raise_exception=True)
+    given = wanted.validated_data
+    judges = Judge.objects.filter(workspace=run.study.workspace_id, jurors=None)
+    judge = judges.select_related("rater", "language_model__endpoint").filter(rater__label=given["judge"]).first()
+    if judge is None:
+        raise Unusable(f"There is no judge {given['judge']!r} in the workspace of this run.")
+    sizes = {name: given[name] for name in ("half_width", "per_model", "correlation", "seed", "canaries")}
+    budget = Ceiling(given["budget_calls"], given["budget_tokens"], given["budget_money"])
+    asked = AnchorRequest(run, judge, budget=budget, user=user, **sizes)
+    try:
+        if given["price_only"]:
+            plan = plan_anchors(asked)
+            return ApiResponse(anchor_price(run_request(asked, plan), plan))
+        return ApiResponse(state_of(started_anchor_run(asked, clock=timezone.now)), status=201)
     except UserError as error:
         raise Unusable(str(error)) from error
 

@@ -11,11 +11,16 @@ in the new one's, fitted to anchors of other instructions (five folds), so that 
   Spiegelhalter 2009, J. R. Statist. Soc. A 172).
 - One response's score: linear equating, by which the anchors' old and new scores have one mean and one standard deviation
   (Kolen and Brennan 2014, Test Equating, Scaling, and Linking). A regression would pull single scores toward the mean.
+- A leaderboard that continues: the old judge's own mean of a model of which it scored at least as many responses as the
+  new one, else the mean carried over the bridge. Here instructions are taken as drawn from many, as on any leaderboard, so
+  that an interval holds the error of drawing them and that of the bridge. The places that a model may have follow from
+  intervals that hold for all models together (Klein, Wright and Wieczorek 2020, J. R. Statist. Soc. A 183).
 - Whether one bridge serves all models and categories: their mean residuals against a margin stated beforehand (population
   invariance, Dorans and Holland 2000, J. Educational Measurement 37).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Literal, TypeAlias
 
@@ -25,6 +30,7 @@ from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRat
 from calibration.statistics.judges.between_models import (
     LEAST_MODELS,
     LEAST_OF_A_MODEL,
+    PROMISED,
     GroupMean,
     Residuals,
     against_margin,
@@ -33,14 +39,16 @@ from calibration.statistics.judges.between_models import (
     line,
     variance_between,
 )
-from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, Labels, cluster_codes
 
 BridgeKind: TypeAlias = Literal["anchored", "carried", "complete", "not_stated"]
-NotBridged: TypeAlias = Literal["few_anchors", "few_models", "outside_support"]
+NotBridged: TypeAlias = Literal["few_anchors", "few_models", "outside_support", "few_instructions"]
 
 FOLDS = 5
 LEAST_ANCHORS = 20
 """Fewest anchors, over all models, to which a line is fitted."""
+MANY = 2**62
+"""The number of responses from which some are drawn, where they are drawn from many."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ class BridgedMean:
 
     "anchored": corrected by its own `n_anchors` of `n` responses; "complete": the old judge scored them all, so there is no
     error; "carried": by the line alone; "not_stated" with the reason, without ends. `anchors_alone` is the half width that
-    the model's old scores would have without the new judge, None with fewer than two instructions.
+    the model's old scores would have without the new judge, None with fewer than two instructions. `drawn_variance` is that
+    of the mean where the instructions too are drawn from many, with `drawn_freedom` degrees of freedom, None where it is not
+    stated: under MIN_CLUSTERS instructions, or where `kind` is "not_stated".
     """
 
     model: str
@@ -61,6 +71,30 @@ class BridgedMean:
     n: int
     n_anchors: int
     anchors_alone: float | None
+    drawn_variance: float | None = None
+    drawn_freedom: float | None = None
+
+
+@dataclass(frozen=True)
+class ContinuedMean:
+    """A model on the leaderboard that continues: its mean on the old judge's scale over `n` responses, with 95 % ends.
+
+    `kind` "old": the mean of the old judge's own scores; "anchored", "complete" and "carried" as in BridgedMean. The ends
+    take instructions as drawn from many; None where they are not stated, for `reason`. `n_both` of the model's responses
+    have scores of both judges. `first` to `last` are the places it may have, 95 % for all placed models together; a model
+    without ends, or with fewer than half of the median number of responses, is not placed.
+    """
+
+    model: str
+    value: float
+    low: float | None
+    high: float | None
+    kind: Literal["old", "anchored", "complete", "carried", "not_stated"]
+    reason: NotBridged | None
+    n: int
+    n_both: int
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True)
@@ -114,8 +148,10 @@ def bridge(
     slope, intercept = line(x, y)
     model_residuals = _model_residuals(rows, anchored)
     between = model_residuals.between if model_residuals is not None else None
+    spread = _spread_within(residual, rows.model[anchored])
     means = [
-        _bridged(rows, model, anchored, residual, predicted, model_residuals) for model in range(len(rows.model_names))
+        _bridged(rows, model, anchored, residual, predicted, model_residuals, spread)
+        for model in range(len(rows.model_names))
     ]
     equated = float(y.std() / x.std())
     return Bridge(
@@ -130,7 +166,7 @@ def bridge(
             rows.category[anchored], rows.category_names, rows.instruction[anchored], residual, margin
         ),
         between=between,
-        spread=_spread_within(residual, rows.model[anchored]),
+        spread=spread,
         n=rows.new.size,
         n_anchors=int(anchored.size),
     )
@@ -149,6 +185,79 @@ def anchors_for_width(spread: float, wanted: float, responses: int) -> int:
         if half_width(error, n - 1) <= wanted:
             return n
     return responses
+
+
+def continued(found: Bridge, old: FloatArray, models: Labels, instructions: Labels) -> tuple[ContinuedMean, ...]:
+    """The leaderboard that continues over `found`, from all scores of the `old` judge (n,) with their labels; best first.
+
+    A model of which the old judge scored at least as many responses as the new one keeps the mean of its own scores.
+    """
+    scores, names = np.asarray(old, dtype=np.float64), np.array([str(name) for name in models])
+    codes = cluster_codes(instructions)[0]
+    bridged = {one.model: one for one in found.models}
+    standings: list[tuple[ContinuedMean, float, float]] = []
+    kind: Literal["old", "anchored", "complete", "carried", "not_stated"]
+    for name in sorted({*bridged, *names.tolist()}):
+        own, one = names == name, bridged.get(name)
+        size = int(own.sum())
+        if one is not None and size < one.n:
+            kind, value, n = one.kind, one.value, one.n
+            variance, freedom, reason = one.drawn_variance, one.drawn_freedom, one.reason
+        else:
+            kind, value, n = "old", float(scores[own].mean()), size
+            (variance, freedom), reason = _over_instructions(scores[own], codes[own]), None
+        if variance is None or freedom is None:
+            reason = reason or "few_instructions"
+            standings.append(
+                (ContinuedMean(name, value, None, None, kind, reason, n, one.n_anchors if one else 0), inf, 1.0)
+            )
+            continue
+        reach = half_width(variance, freedom)
+        both = one.n_anchors if one else 0
+        standings.append(
+            (ContinuedMean(name, value, value - reach, value + reach, kind, None, n, both), variance, freedom)
+        )
+    return _placed(standings)
+
+
+def _placed(standings: Sequence[tuple[ContinuedMean, float, float]]) -> tuple[ContinuedMean, ...]:
+    """Add the places that models may have by simultaneous intervals (Bonferroni), and sort: placed models first."""
+    from scipy.special import stdtrit
+
+    least = float(np.median([one.n for one, _variance, _freedom in standings])) / 2
+    known = [(one, v, f) for one, v, f in standings if one.low is not None and one.n >= least]
+    level = 1 - (1 - PROMISED) / 2 / max(len(known), 1)
+    ends = [
+        (one.value - float(stdtrit(f, level)) * sqrt(v), one.value + float(stdtrit(f, level)) * sqrt(v))
+        for one, v, f in known
+    ]
+    placed = []
+    for (one, _variance, _freedom), (low, high) in zip(known, ends, strict=True):
+        first = 1 + sum(other > high for other, _ in ends)
+        last = len(ends) - sum(other < low for _, other in ends)
+        placed.append(replace(one, first=first, last=last))
+    rest = [one for one, _variance, _freedom in standings if one.model not in {other.model for other in placed}]
+    return (*sorted(placed, key=lambda one: (-one.value, one.model)), *sorted(rest, key=lambda one: one.model))
+
+
+def _over_instructions(values: FloatArray, instruction: IntArray) -> tuple[float | None, float | None]:
+    """Variance of the mean (n,) over instructions drawn from many, with its degrees of freedom; None with too few."""
+    k = int(np.unique(instruction).size)
+    if k < MIN_CLUSTERS:
+        return None, None
+    return _drawn_variance(values, instruction, MANY, values.size), float(k - 1)
+
+
+def _together(
+    first: tuple[float | None, float | None], variance: float, freedom: float
+) -> tuple[float | None, float | None]:
+    """Sum of two independent variances with Satterthwaite's degrees of freedom; None where the first is not stated."""
+    drawn, of_drawn = first
+    if drawn is None or of_drawn is None:
+        return None, None
+    total = drawn + variance
+    unsure = drawn**2 / of_drawn + variance**2 / freedom
+    return total, total**2 / unsure if unsure > 0 else of_drawn
 
 
 @dataclass(frozen=True)
@@ -260,6 +369,7 @@ def _bridged(
     residual: FloatArray,
     predicted: FloatArray,
     others: _ModelResiduals | None,
+    spread: float,
 ) -> BridgedMean:
     name = rows.model_names[model]
     responses = np.flatnonzero(rows.model == model)
@@ -269,11 +379,16 @@ def _bridged(
     alone = _anchors_alone(rows.old[mine], rows.instruction[mine], n)
     if n_anchors == n:
         value = float(rows.old[mine].mean())
-        return BridgedMean(name, value, value, value, "complete", None, n, n, 0.0)
+        drawn = _over_instructions(rows.old[mine], rows.instruction[mine])
+        return BridgedMean(name, value, value, value, "complete", None, n, n, 0.0, *drawn)
+    over = _over_instructions(predicted[responses], rows.instruction[responses])
     if n_anchors >= LEAST_OF_A_MODEL:
         value, variance, freedom = _difference_estimate(rows, responses, mine, left, predicted)
         reach = half_width(variance, freedom)
-        return BridgedMean(name, value, value - reach, value + reach, "anchored", None, n, n_anchors, alone)
+        # Where instructions are drawn too, other responses vary about their predictions as the anchors do.
+        _value, variance, freedom = _difference_estimate(rows, responses, mine, left, predicted, of_many=True)
+        drawn = _together(over, variance, freedom)
+        return BridgedMean(name, value, value - reach, value + reach, "anchored", None, n, n_anchors, alone, *drawn)
     centre = float(rows.new[responses].mean())
     if others is None:
         slope, intercept = line(rows.new[anchored], rows.old[anchored])
@@ -285,13 +400,23 @@ def _bridged(
     at = np.array([1.0, centre])
     variance = float(at @ others.covariance @ at) + others.between**2
     reach = half_width(variance, others.models - 2)
-    return BridgedMean(name, value, value - reach, value + reach, "carried", None, n, n_anchors, alone)
+    drawn = _together(over, variance + spread**2 / n, others.models - 2)
+    return BridgedMean(name, value, value - reach, value + reach, "carried", None, n, n_anchors, alone, *drawn)
 
 
 def _difference_estimate(
-    rows: _ScoredResponses, responses: IntArray, anchors: IntArray, residual: FloatArray, predicted: FloatArray
+    rows: _ScoredResponses,
+    responses: IntArray,
+    anchors: IntArray,
+    residual: FloatArray,
+    predicted: FloatArray,
+    *,
+    of_many: bool = False,
 ) -> tuple[float, float, float]:
-    """Value, variance and degrees of freedom, stratified by category where each category has two anchors or more."""
+    """Value, variance and degrees of freedom, stratified by category where each category has two anchors or more.
+
+    The variance is that of drawing the anchors from these responses, or from `of_many`.
+    """
     category = rows.category[responses]
     of_anchor = rows.category[anchors]
     present = np.unique(category)
@@ -306,7 +431,7 @@ def _difference_estimate(
         share = size / responses.size
         left, instruction = residual[inside], rows.instruction[anchors[inside]]
         value += share * float(left.mean())
-        part = share**2 * _drawn_variance(left, instruction, size, int(inside.sum()))
+        part = share**2 * _drawn_variance(left, instruction, MANY if of_many else size, int(inside.sum()))
         variance += part
         unsure += part**2 / max(np.unique(instruction).size - 1, 1)
     fewest = float(np.unique(rows.instruction[anchors]).size - 1)
@@ -339,6 +464,6 @@ def _invariance(
         k = int(np.unique(instruction[mine]).size)
         if k < 2:
             continue
-        error = sqrt(_drawn_variance(residual[mine], instruction[mine], 2**62, int(mine.sum())))
+        error = sqrt(_drawn_variance(residual[mine], instruction[mine], MANY, int(mine.sum())))
         groups.append(GroupMean(names[one], float(residual[mine].mean()), error, k - 1, int(mine.sum())))
     return against_margin(groups, margin, int((counts > 0).sum()) - len(groups))

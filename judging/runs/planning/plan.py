@@ -36,7 +36,15 @@ def plan_at_once(request: RunRequest) -> JudgeRun:
     Raises NothingToJudge, MixedScales, WrongScale, BadTemplate, PanelRefused, MethodLacks.
     """
     study, leader = request.target.to_judge(), request.leader
-    pks = decide(leader, request.judges, study, limit=request.limit, only_rated=request.only_rated, seed=request.seed)
+    pks = decide(
+        leader,
+        request.judges,
+        study,
+        limit=request.limit,
+        only_rated=request.only_rated,
+        only=request.only,
+        seed=request.seed,
+    )
     with transaction.atomic():
         run = new_run(request, study)
         plant_canaries(run, request.judges, pks)
@@ -53,14 +61,15 @@ def decide(
     *,
     limit: int | None,
     only_rated: bool,
+    only: Collection[int] | None = None,
     newest_response: int | None = None,
     seed: int = 0,
 ) -> list[int]:
-    """Return the pks of the run's tasks in its order; only about responses up to the newest one's pk.
+    """Return the pks of the run's tasks in its order: `only` of these, and only about responses up to the newest one's pk.
 
     Tasks of one instruction are next to each other, for a server's prefix cache. Raises as plan_at_once.
     """
-    tasks = open_tasks(leader, study, only_rated=only_rated)
+    tasks = open_tasks(leader, study, only_rated=only_rated, only=only)
     if newest_response is not None:
         tasks = tasks.filter(response_a__lte=newest_response)
     rubrics = tasks.order_by().values_list("answer_rubric_id", flat=True).distinct()
@@ -181,9 +190,11 @@ def _store(run: JudgeRun, items: Sequence[Item], place: int) -> None:
     )
 
 
-def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> QuerySet[Task]:
+def open_tasks(
+    judge: Judge, study: Study, *, only_rated: bool = False, only: Collection[int] | None = None
+) -> QuerySet[Task]:
     """Return what the judge could judge and has not, with the tasks of an instruction together. `only_rated` as in
-    rated_of.
+    rated_of; `only` are the pks of the tasks that may be asked about, None for any.
     """
     answered = Assignment.objects.filter(
         rater=judge.rater,
@@ -194,6 +205,8 @@ def open_tasks(judge: Judge, study: Study, *, only_rated: bool = False) -> Query
     tasks = Task.objects.filter(study=study, kind=METHODS[judge.method].task_kind, gold__isnull=True)
     if only_rated:
         tasks = rated_of(tasks, study)
+    if only is not None:
+        tasks = tasks.filter(pk__in=only)
     return tasks.exclude(pk__in=answered.values("task_id")).order_by(
         "response_a__instruction__external_id",
         "response_a__instruction_id",

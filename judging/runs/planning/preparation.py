@@ -66,7 +66,13 @@ def create_run(request: RunRequest) -> JudgeRun:
             Preparation.objects.create(run=run, newest_response=newest, total=unmade + found.tasks)
         else:
             pks = decide(
-                run.judge, jurors, run.study, limit=request.limit, only_rated=request.only_rated, seed=request.seed
+                run.judge,
+                jurors,
+                run.study,
+                limit=request.limit,
+                only_rated=request.only_rated,
+                only=request.only,
+                seed=request.seed,
             )
             Preparation.objects.create(run=run, tasks=pks, total=len(pks))
             plant_canaries(run, jurors, pks)

@@ -46,7 +46,11 @@ def prospect(request: RunRequest) -> Prospect:
             unmade = list(target.new_tasks(responses))
     if METHODS[request.leader.method].task_kind != Task.Kind.SINGLE:
         unmade = []
-    tasks = Task.objects.none() if study is None else open_tasks(request.leader, study, only_rated=only_rated)
+    tasks = (
+        Task.objects.none()
+        if study is None
+        else open_tasks(request.leader, study, only_rated=only_rated, only=request.only)
+    )
     rubrics = set(tasks.order_by().values_list("answer_rubric_id", flat=True).distinct())
     given = {group.rubric for group in unmade if group.rubric}
     check_rubrics(sorted(rubrics | given), request.judges, shown)

@@ -1,6 +1,6 @@
 """The request for a judge run, which the form, the command, the cost preview and the plan all read."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,14 +116,23 @@ class Target:
 
 
 @dataclass(frozen=True)
+class DrawnTasks:
+    """Tasks of a study, by pk, that were drawn to be judged; `drawn_as` says how and is stored in the run's manifest."""
+
+    pks: tuple[int, ...]
+    drawn_as: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """What a run shall ask, how often, and within which budget. Raises BadRequest if a number is below 1.
 
     Several `judges` form a panel, as does one that is asked in `both_orders` of a pair or with `repeats`; `combine`
     says how their verdicts are combined. `limit` is the maximum number of tasks, `only_rated` takes only tasks that
     people have rated, and `reuse` answers repeated questions from stored replies. `canaries` adds texts that deserve
-    the lowest score. `concurrency` is the number of calls at once, by default that of the endpoint. With `probe`, the first
-    questions of a large run are asked alone.
+    the lowest score. `drawn` are the only tasks to ask about, but for those that the judge has judged. `concurrency` is
+    the number of calls at once, by default that of the endpoint. With `probe`, the first questions of a large run are
+    asked alone.
     """
 
     target: Target
@@ -135,6 +144,7 @@ class RunRequest:
     probe: bool = True
     limit: int | None = None
     only_rated: bool = False
+    drawn: DrawnTasks | None = None
     reuse: bool = True
     seed: int = 0
     budget: Ceiling = UNLIMITED
@@ -156,6 +166,11 @@ class RunRequest:
         if len(self.judges) == 1 and self.orders == 1 and self.repeats == 1:
             return self.judges[0]
         return panel_of(self.judges, self.orders == 2, self.repeats, self.combine)
+
+    @property
+    def only(self) -> Collection[int] | None:
+        """The pks of the only tasks to ask about, None where it may be any."""
+        return self.drawn.pks if self.drawn else None
 
     @property
     def pairs(self) -> bool:
@@ -185,4 +200,5 @@ class RunRequest:
             "combine": str(self.combine) if self.leader != self.judges[0] else "",
             "canaries": self.canaries,
             "probe": self.probe,
+            **({"drawn": dict(self.drawn.drawn_as)} if self.drawn else {}),
         }

@@ -6,24 +6,28 @@ from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.permissions import results_page
+from accounts.permissions import leads_workspace_of, results_page
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number, shortest
-from calibration.statistics.judges.between_models import LEAST_MODELS, LEAST_OF_A_MODEL, Residuals
+from calibration.statistics.judges.between_models import LEAST_OF_A_MODEL, Residuals
 from calibration.statistics.judges.bridge import BridgedMean
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.serving import file_of
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.models import Category
-from judging.comparison.run_bridge import RunBridge, run_bridge
+from judging.comparison.bridging.people_scale import PeoplesScale, peoples_scale
+from judging.comparison.bridging.run_bridge import RunBridge, run_bridge
 from judging.comparison.run_pairs import runs_beside
 from judging.models import JudgeRun
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
+from judging.web.runs.anchors import judges_to_ask
+from judging.web.runs.bridge_boards import board_block, kind_names, people_block, people_words
 from judging.web.runs.compare import OFFERED, run_names
 
 DIGITS = 3
@@ -44,7 +48,7 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     if old is not None:
         try:
             found = run_bridge(old, new, margin=read_margin(request.GET.get("margin", "")))
-            page = bridge_page(found, _category_names(new))
+            page = bridge_page(found, _category_names(new), peoples_scale(old, new))
         except UserError as error:
             reason = for_reader(error)
     if "file" in request.GET:
@@ -53,6 +57,7 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
         return file_of(page, request.GET["file"], f"{new.study.slug}-bridge")
     query = request.GET.copy()
     query.pop("file", None)
+    leads = leads_workspace_of(user, new.study)
     context: dict[str, Any] = {
         "run": new,
         "old": old,
@@ -60,11 +65,23 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
         "names": run_names([old, new]) if old else run_names([new]),
         "page": page,
         "reason": reason,
+        "anchors": _anchor_links(old, new) if leads and old is not None else [],
         "margin": request.GET.get("margin", "") or (shortest(found.bridge.by_model.margin) if found else ""),
         "path": request.path,
         "query": query.urlencode(),
     }
     return render(request, "judging/bridge_runs.html", context)
+
+
+def _anchor_links(old: JudgeRun, new: JudgeRun) -> list[tuple[str, str]]:
+    """Return the pages on which either judge is asked to score anchors of the other's run, where it can be asked."""
+    links = []
+    for run, judge in ((old, new.judge), (new, old.judge)):
+        if judges_to_ask(run).filter(pk=judge.pk).exists():
+            address = reverse("judging:draw_anchors", args=[run.public_id], query={"judge": judge.rater.public_id})
+            words = gettext("Have %(judge)s score anchors") % {"judge": judge.rater.name}
+            links.append((address, words))
+    return links
 
 
 def read_margin(written: str) -> float | None:
@@ -89,8 +106,11 @@ def _category_names(run: JudgeRun) -> dict[str, str]:
     return {category.key: category.name for category in Category.objects.filter(benchmark=run.study.benchmark_id)}
 
 
-def bridge_page(found: RunBridge, category_names: Mapping[str, str]) -> ResultPage:
-    """The answer, the models' means, whether one bridge serves all, the line, and how many anchors are needed."""
+def bridge_page(found: RunBridge, category_names: Mapping[str, str], people: PeoplesScale | None = None) -> ResultPage:
+    """The answer, the models' means, whether one bridge serves all, the line, and how many anchors are needed.
+
+    Where people rated, both judges on their scale stand first.
+    """
     blocks = [
         Block(
             "means",
@@ -116,8 +136,14 @@ def bridge_page(found: RunBridge, category_names: Mapping[str, str]) -> ResultPa
                 category_names,
             )
         )
+    blocks.insert(1, board_block(found))
+    if people is not None:
+        blocks.insert(0 if people.both else 2, people_block(people))
     blocks += [_line_block(found), _plan_block(found)]
-    return ResultPage(gettext("Bridge between two judges"), opening_of(found), blocks, ["judges.bridge"])
+    opening = opening_of(found)
+    if people is not None and people.both:
+        opening = f"{people_words(people)} {opening}"
+    return ResultPage(gettext("Bridge between two judges"), opening, blocks, ["judges.bridge"])
 
 
 def opening_of(found: RunBridge) -> str:
@@ -161,7 +187,7 @@ def means_table(found: RunBridge) -> Table:
     columns = [
         Column(gettext("Model")),
         *Column.interval(gettext("Mean"), DIGITS),
-        Column(gettext("Estimated from"), names=_kinds()),
+        Column(gettext("Estimated from"), names=kind_names()),
         Column(gettext("Responses"), 0),
         Column(gettext("Scored by both"), 0),
         Column(gettext("Half width without the new judge"), DIGITS, optional=True),
@@ -171,16 +197,6 @@ def means_table(found: RunBridge) -> Table:
         for one in _in_order(found)
     ]
     return Table(columns, rows)
-
-
-def _kinds() -> dict[str, str]:
-    return {
-        "anchored": gettext("prediction, corrected by its own anchors"),
-        "carried": gettext("prediction alone"),
-        "complete": gettext("the old judge's own scores"),
-        "few_models": gettext("not stated: fewer than %(n)d models have anchors") % {"n": LEAST_MODELS},
-        "outside_support": gettext("not stated: its scores lie beyond those of the models with anchors"),
-    }
 
 
 def _in_order(found: RunBridge) -> list[BridgedMean]:

@@ -167,9 +167,14 @@ REFUSALS = (NothingToJudge, MixedScales, WrongScale, PanelRefused, JudgeRefused,
 
 
 def _in_words(error: Exception, form: RunForm, target: Target) -> str:
+    return _why_nothing(form, target) if isinstance(error, NothingToJudge) else refusal_words(error)
+
+
+def refusal_words(error: Exception) -> str:
+    """Say in the reader's language why a run was refused."""
     match error:
         case NothingToJudge():
-            return _why_nothing(form, target)
+            return str(NOTHING_LEFT)
         case MethodLacks():
             return for_reader(error)
         case MixedScales():
@@ -185,7 +190,7 @@ def _in_words(error: Exception, form: RunForm, target: Target) -> str:
         case BadTemplate():
             return fault_in_words(error)
         case _:
-            return str(error)
+            return for_reader(error)
 
 
 def _why_nothing(form: RunForm, target: Target) -> str:

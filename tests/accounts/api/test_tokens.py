@@ -106,6 +106,7 @@ SCOPES = {
     "board": "read",
     "rankings": "read",
     "bridge": "read",
+    "draw_anchors": "run",
     "causes": "read",
     "transport": "read",
     "panel": "read",
@@ -116,9 +117,9 @@ SCOPES = {
     "drafts": "read",
     "take_look": "change",
     "judge_card": "read",
-    "probe_judge": "run",
     "judge_table": "read",
     "all_judges_table": "read",
+    "probe_judge": "run",
     "run_probes": "read",
     "lengths": "read",
     "paper_tables": "read",
@@ -221,6 +222,8 @@ def addresses(study, run, fit):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in ("add_version", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
+        elif pattern.name == "draw_anchors":
+            yield pattern.name, reverse("api:draw_anchors", args=[run.public_id]), "post"
         elif pattern.name == "probe_judge":
             yield pattern.name, reverse("api:probe_judge", args=[run.judge.rater.public_id]), "post"
         elif pattern.name == "paper_table":

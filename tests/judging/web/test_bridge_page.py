@@ -44,7 +44,7 @@ def test_the_page_says_what_is_shown_and_offers_its_tables(client, runs):
     table = client.get(address(new, old, file="means.csv")).content.decode("utf-8-sig").splitlines()
     assert len(table) == 3 and table[0].startswith("Model,Mean,From,To")
     whole = json.loads(client.get(address(new, old, file="page.json")).content)
-    assert [block["key"] for block in whole["blocks"]][:2] == ["means", "models"]
+    assert [block["key"] for block in whole["blocks"]][:3] == ["means", "board", "models"]
     assert client.get(address(new, old, file="nothing.csv")).status_code == 404
 
 

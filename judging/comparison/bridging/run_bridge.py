@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.models import Criterion
-from calibration.statistics.judges.bridge import Bridge, anchors_for_width, bridge
+from calibration.statistics.judges.bridge import Bridge, ContinuedMean, anchors_for_width, bridge, continued
 from core.errors import UserError
 from core.messages.message import Wording
-from judging.comparison.run_pairs import PREFERENCE, Said, said_by
+from judging.comparison.run_pairs import PREFERENCE, Place, Said, runs_beside, said_by
 from judging.models import JudgeRun
 from judging.runs.verdict_lists import ROLES
 
@@ -33,7 +33,7 @@ BAD_MARGIN = Wording(
 
 
 @dataclass(frozen=True)
-class AnchorPlan:
+class AnchorsForWidth:
     """Each model needs `anchors` responses scored by both judges for a half width of `half_width` points."""
 
     half_width: float
@@ -42,7 +42,10 @@ class AnchorPlan:
 
 @dataclass(frozen=True)
 class RunBridge:
-    """The bridge between two runs. Scores are the mean of a response's answers by `role`, on `low` to `high`."""
+    """The bridge between two runs. Scores are the mean of a response's answers by `role`, on `low` to `high`.
+
+    `board` are all models that either judge scored, on the old judge's scale.
+    """
 
     old: str
     new: str
@@ -50,12 +53,13 @@ class RunBridge:
     low: float
     high: float
     bridge: Bridge
-    plan: tuple[AnchorPlan, ...]
+    plan: tuple[AnchorsForWidth, ...]
     other_rubric: int
+    board: tuple[ContinuedMean, ...] = ()
 
 
 def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> RunBridge:
-    """Bridge `new` to `old` over every response that the new judge scored.
+    """Bridge `new` to `old` over every response that the new judge scored, in these runs or as an anchor.
 
     `margin` is the difference that matters, in points of the old scale; 5 % of the scale where it is None. Raises UserError
     where the runs share nothing, compared pairs, or failed their canary texts, and NoStatistic with too few anchors.
@@ -63,7 +67,7 @@ def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> 
     for run in (old, new):
         if run.discredited:
             raise UserError(FAILED_CANARIES(judge=run.judge.rater.name))
-    before, after = said_by(old), said_by(new)
+    before, after = _scores_of(old), _scores_of(new)
     if any(place[1] for said in (before, after) for place in said):
         raise UserError(PAIRS_ONLY())
     role, shared = _role_of(before, after)
@@ -84,6 +88,13 @@ def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> 
         margin=margin,
     )
     others = sum(place in before and before[place].rubric != said.rubric for place, said in after.items())
+    kept = [said for said in before.values() if role in said.roles and said.rubric in rubrics]
+    board = continued(
+        found,
+        np.array([said.roles[role] for said in kept]),
+        [said.model for said in kept],
+        [said.instruction for said in kept],
+    )
     return RunBridge(
         old=old.judge.rater.name,
         new=new.judge.rater.name,
@@ -93,7 +104,18 @@ def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> 
         bridge=found,
         plan=_plan(found, margin),
         other_rubric=others,
+        board=board,
     )
+
+
+def _scores_of(run: JudgeRun) -> dict[Place, Said]:
+    """Return what the judge says in the run and, of further responses, in its runs over anchors of the same benchmark."""
+    found = dict(said_by(run))
+    anchored = runs_beside(run, JudgeRun.objects.filter(judge=run.judge, manifest__settings__has_key="drawn"))
+    for other in anchored.filter(believed_canaries__isnull=True):
+        for place, said in said_by(other).items():
+            found.setdefault(place, said)
+    return found
 
 
 def _role_of(
@@ -126,8 +148,8 @@ def _scale(rubrics: set[int], role: str) -> tuple[float, float]:
     return float(ends[:, 0].mean()), float(ends[:, 1].mean())
 
 
-def _plan(found: Bridge, margin: float) -> tuple[AnchorPlan, ...]:
+def _plan(found: Bridge, margin: float) -> tuple[AnchorsForWidth, ...]:
     typical = int(np.median([mean.n for mean in found.models]))
     return tuple(
-        AnchorPlan(share * margin, anchors_for_width(found.spread, share * margin, typical)) for share in NARROWER
+        AnchorsForWidth(share * margin, anchors_for_width(found.spread, share * margin, typical)) for share in NARROWER
     )
