@@ -103,6 +103,7 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/causes/", comparisons.causes, name="causes"),
     path("w/<str:workspace>/studies/<str:slug>/judges/", probing.table, name="judge_table"),
     path("w/<str:workspace>/studies/<str:slug>/panel/", comparisons.panel, name="panel"),
+    path("w/<str:workspace>/studies/<str:slug>/panel/judge/", comparisons.make_panel, name="make_panel"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/", aligning.alignments, name="alignments"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/begin/", aligning.begin, name="begin_alignment"),

@@ -3,7 +3,7 @@ from django.urls import path
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, uploads
 from judging.web.alignment import pages as alignment_pages
-from judging.web.comparison import depth_pages, pages as comparison_pages, unrated_models
+from judging.web.comparison import depth_pages, fitted_panel as panel_pages, pages as comparison_pages, unrated_models
 from judging.web.judges import card as card_pages, pages as judge_pages, table as table_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
@@ -72,6 +72,7 @@ urlpatterns = [
     path("<study:slug>/judges/methods/", result_view(depth_pages.METHODS_PAGE), name="judges_methods"),
     path("<study:slug>/judges/causes/", result_view(depth_pages.CAUSES_PAGE), name="causes"),
     path("<study:slug>/judges/panel/", result_view(depth_pages.PANEL_PAGE), name="judge_panel"),
+    path("<study:slug>/judges/panel/judge/", panel_pages.make_panel, name="make_panel"),
     path("<study:slug>/judges/alignment/", alignment_pages.new_alignment, name="new_alignment"),
     path("<study:slug>/judges/unrated/", unrated_models.unrated_models_page, name="unrated_models"),
     path("<study:slug>/export/", archive.export, name="export"),

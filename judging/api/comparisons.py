@@ -15,13 +15,13 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
 from accounts.permissions import leads_workspace_of
-from annotation.api.studies import study_to_read
+from annotation.api.studies import study_to_change, study_to_read
 from calibration.reports.codec import stored
 from calibration.reports.registry import report_of, stored_report
 from calibration.statistics.judges.transport import SHAPES
 from core.errors import UserError
 from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
-from judging.api.results import state_of
+from judging.api.results import JudgeSerializer, state_of
 from judging.comparison.bridging.anchors import (
     USUAL_CORRELATION,
     AnchorRequest,
@@ -33,12 +33,14 @@ from judging.comparison.bridging.people_scale import people_json, peoples_scale
 from judging.comparison.bridging.prices import anchor_price
 from judging.comparison.bridging.run_bridge import run_bridge
 from judging.comparison.causes import CAUSES_REPORT, causes_settings
+from judging.comparison.fitted_panel import make_fitted_panel
 from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_json, panel_settings
 from judging.comparison.run_pairs import runs_beside
 from judging.comparison.unrated_models import unrated_models
-from judging.models import Judge, JudgeRun
+from judging.models import JudgeRun
 from judging.runs.access import run_read_by, runs_read_by
+from judging.runs.panels import judges_to_ask
 from judging.web.comparison.judge_panel import no_panel_words
 
 MOST_JUDGES = 50
@@ -106,8 +108,7 @@ def draw_anchors(request: Request, public_id: str) -> ApiResponse:
     wanted = WantedAnchorsSerializer(data=request.data)
     wanted.is_valid(raise_exception=True)
     given = wanted.validated_data
-    judges = Judge.objects.filter(workspace=run.study.workspace_id, jurors=None)
-    judge = judges.select_related("rater", "language_model__endpoint").filter(rater__label=given["judge"]).first()
+    judge = judges_to_ask(run.study.workspace).filter(rater__label=given["judge"]).first()
     if judge is None:
         raise Unusable(f"There is no judge {given['judge']!r} in the workspace of this run.")
     sizes = {name: given[name] for name in ("half_width", "per_model", "correlation", "seed", "canaries")}
@@ -194,6 +195,34 @@ def panel(request: Request, workspace: str, slug: str) -> ApiResponse:
     if isinstance(report, NoPanel):
         raise Unusable(no_panel_words(report))
     return ApiResponse(panel_json(study, report))
+
+
+class WantedPanelSerializer(serializers.Serializer[Any]):
+    judges = serializers.ListField(
+        child=serializers.CharField(max_length=200), default=list, help_text="Names; all that scored enough if empty."
+    )
+    name = serializers.CharField(max_length=150, default="", allow_blank=True, help_text="Name of the new judge.")
+
+
+@extend_schema(operation_id="make_panel", request=WantedPanelSerializer, responses=OpenApiTypes.OBJECT)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def make_panel(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Make a judge of the study's fitted panel (for owners and leads), and begin the run of its verdicts, without calls."""
+    study = study_to_change(request, workspace, slug)
+    asked = WantedPanelSerializer(data=request.data)
+    asked.is_valid(raise_exception=True)
+    given = asked.validated_data
+    try:
+        judges = judges_named(study, given["judges"][:MOST_JUDGES])
+        report = report_of(study, PANEL, panel_settings(study, judges))
+        if isinstance(report, NoPanel):
+            raise Unusable(no_panel_words(report))
+        made = make_fitted_panel(study, report, name=given["name"], user=asking(request), clock=timezone.now)
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    run = made.run.public_id if made.run else None
+    return ApiResponse({**JudgeSerializer(made.judge).data, "run": run}, status=201)
 
 
 def _margin_of(request: Request) -> float | None:

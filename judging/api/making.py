@@ -24,7 +24,7 @@ from generation.models import MAIN_EXPERIMENT, LanguageModel
 from judging.api.results import JudgeSerializer, RunSerializer
 from judging.judges.making import needs_no_model, stock_prompt
 from judging.methods.combining import How
-from judging.methods.registry import METHODS, PROMPTED
+from judging.methods.registry import OFFERED, PROMPTED
 from judging.models import JudgeRun
 from judging.runs.planning.request import Target
 from judging.web.judges.forms import LONGEST_PROMPT, JudgeForm
@@ -36,7 +36,7 @@ from judging.web.runs.start import may_be_asked, started_run
 class WantedJudgeSerializer(serializers.Serializer[Any]):
     """A judge to be made. It never changes afterwards; the same judge again is the judge that is there."""
 
-    method = serializers.ChoiceField(choices=list(METHODS))
+    method = serializers.ChoiceField(choices=list(OFFERED))
     model = serializers.CharField(
         max_length=200, required=False, allow_blank=True, help_text="Name of a model with an endpoint."
     )
@@ -56,7 +56,7 @@ class WantedRunSerializer(serializers.Serializer[Any]):
     model = serializers.CharField(
         max_length=200, required=False, allow_blank=True, help_text="A model with the default prompt of method."
     )
-    method = serializers.ChoiceField(choices=list(METHODS), required=False)
+    method = serializers.ChoiceField(choices=list(OFFERED), required=False)
     combine = serializers.ChoiceField(choices=[str(one) for one in How], required=False)
     both_orders = serializers.BooleanField(required=False, default=False)
     repeats = serializers.IntegerField(required=False, min_value=1, max_value=50, default=1)

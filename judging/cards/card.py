@@ -14,9 +14,11 @@ from generation.endpoints.served_names import SERVED
 from judging.cards.measured import CardStudy, depth_settings, measured_in
 from judging.cards.probed import newest_probes
 from judging.comparison.method_table import METHODS, method_settings
+from judging.methods.weighted import FITTED
 from judging.models import Judge, JudgeRun
 from judging.probes.request import GROUP_OF, Group
 from judging.probes.results import ProbeReport
+from judging.runs.fitted_panels import MEMBERS, WEIGHTS
 
 Use: TypeAlias = Literal["none", "not_shown", "worse", "beside", "better"]
 
@@ -117,8 +119,17 @@ def _identity(rater: Rater, judge: Judge | None) -> JudgeIdentity:
         prompt_hash=judge.prompt_hash if judge and judge.prompt else "",
         created_at=judge.created_at.isoformat() if judge else "",
         provenance=rater.provenance,
-        panel=[juror.rater.name for juror in judge.jurors.select_related("rater")] if judge else [],
+        panel=_members(judge) if judge else [],
     )
+
+
+def _members(judge: Judge) -> list[str]:
+    """Name the members of a panel, those of a fitted one with their weights."""
+    if judge.method not in FITTED:
+        return [juror.rater.name for juror in judge.jurors.select_related("rater")]
+    names = {row.public_id: row.name for row in Rater.objects.filter(public_id__in=judge.parameters[MEMBERS])}
+    pairs = zip(judge.parameters[MEMBERS], judge.parameters[WEIGHTS], strict=True)
+    return [f"{names.get(one, one)} ({weight:.2f})" for one, weight in pairs]
 
 
 def _in_study(study: Study, rater: Rater) -> CardStudy:

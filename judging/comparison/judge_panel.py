@@ -27,6 +27,7 @@ from judging.comparison.run_lists import is_priced
 from judging.leaderboards.observations import metrics_in, observations_of
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, weighting_of
 from judging.methods.pairs.composite import KEY as COMPOSITE, says_composite
+from judging.methods.weighted import FITTED
 from judging.models import Judge
 
 PER = 1_000
@@ -34,6 +35,8 @@ PER = 1_000
 LEAST_SHARE = 0.5
 """A judge that scored a smaller share of the rated responses than this of the most that one scored is left out."""
 NAME = "judge panel"
+COMBINING = FITTED | {COMPOSITE}
+"""Methods whose verdicts are made of other judges'."""
 
 WhyLeftOut: TypeAlias = Literal["failed", "panel", "not_asked", "few_in_common"]
 WhyNoPanel: TypeAlias = Literal["no_people", "few_judges", "few_instructions", "constant_people", "constant_judge"]
@@ -208,7 +211,7 @@ def _candidates(
 def _panels_of_several(known: Sequence[Rater]) -> set[int]:
     """Return the pks of the judges whose verdicts are made of several other judges'."""
     made = Judge.objects.filter(rater__in=[judge.pk for judge in known]).prefetch_related("jurors")
-    several = {judge.rater_id for judge in made if judge.method == COMPOSITE or len(judge.jurors.all()) > 1}
+    several = {judge.rater_id for judge in made if judge.method in COMBINING or len(judge.jurors.all()) > 1}
     return several | {judge.pk for judge in known if says_composite(judge.name)}
 
 
@@ -326,6 +329,17 @@ def _given(
         rivals=column([said.rival for said in about]) if paired else None,
         positions=are_positions(given),
     )
+
+
+def judged_alike(study: Study, report: JudgePanel, members: Sequence[Rater]) -> JudgedAlike:
+    """Return what the members of the report's panel and people said, as the report read it."""
+    rated = _rated(label_frame(kinds=ABOUT_RESPONSES, study=study))
+    if report.paired:
+        scored = _pair_scores(study, members)
+    else:
+        scored = _scores(study, members, _weighting({"fit": report.weights}))
+    common = sorted(set.intersection(*(set(scored.get(member.pk, {})) for member in members)))
+    return _given(rated, report.paired, [scored[member.pk] for member in members], common)
 
 
 def _without_differences(given: JudgedAlike, members: Sequence[Rater]) -> NoPanel:

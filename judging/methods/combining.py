@@ -96,10 +96,15 @@ def _level(given: Sequence[Answer], item: Item, how: How) -> str:
             return TIE
         given = [answer for answer in given if direction(answer) == sides[0]]
     score = fmean([a.value for a in given]) if how is How.MEAN else median([a.value for a in given])
-    levels = [level for level, value in SCORES.items() if value in item.values and level != BOTH_BAD]
-    nearest = min(levels, key=lambda level: (round(abs(SCORES[level] - score), 9), abs(SCORES[level])))
+    nearest = nearest_level(score, item)
     bad = sum(level_of(answer) == BOTH_BAD for answer in given)
     return BOTH_BAD if nearest == TIE and bad > len(given) / 2 else nearest
+
+
+def nearest_level(score: float, item: Item) -> str:
+    """Return the key of the level nearest to a mean of preferences, halves towards the tie; never "both bad"."""
+    levels = [level for level, value in SCORES.items() if value in item.values and level != BOTH_BAD]
+    return min(levels, key=lambda level: (round(abs(SCORES[level] - score), 9), abs(SCORES[level])))
 
 
 def _reason(given: Sequence[Answer], how: How, asked: int) -> str:

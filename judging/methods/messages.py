@@ -60,6 +60,8 @@ TOO_FEW_VERDICTS = Wording(
 NO_METHOD_CHOSEN = Wording("judge.no_method_chosen", "no method was chosen for category %(category)s")
 METHOD_WITHOUT_VERDICT = Wording("judge.method_without_verdict", "method %(method)s has no verdict on this task")
 
+WEIGHTED = Wording("judge.weighted", "The weighted mean of %(values)s.", between=", ")
+WEIGHTED_VALUE = Untranslated("judge.weighted_value", "%(judge)s %(value)s × %(weight)s")
 COSINES = Wording("judge.cosines", "Cosine with the reference: %(first)s for A, %(second)s for B.")
 LOG_PROBABILITIES = Wording(
     "judge.log_probabilities", "Log-probability of the reference: %(first)s under A's writer, %(second)s under B's."

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from core.errors import UserError
+from judging.methods import weighted
 from judging.methods.guided import what_lacks
 from judging.methods.pairs import (
     choice_of_five as five,
@@ -34,10 +35,13 @@ METHODS: Mapping[str, MethodSpec] = {
         perplexity.SPECS,
         heuristics.SPECS,
         composite.SPECS,
+        weighted.SPECS,
     )
     for spec in specs
 }
 """The methods in the order in which pages list them, those with a prompt first."""
+OFFERED: Mapping[str, MethodSpec] = {key: spec for key, spec in METHODS.items() if key not in weighted.FITTED}
+"""The methods of which anybody can make a judge; that of a panel with weights is made from a fit."""
 PROMPTED: Mapping[str, ChatMethod] = {key: spec.chat for key, spec in METHODS.items() if spec.chat is not None}
 """The methods that have a prompt."""
 

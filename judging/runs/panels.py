@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
+from accounts.models import Workspace
 from annotation.models import Rater
 from core.errors import UserError
 from judging.methods.combining import How
 from judging.methods.registry import METHODS, needs_no_call
+from judging.methods.weighted import FITTED
 from judging.models import Judge
 
 LONGEST_LABEL = 200
@@ -56,6 +59,12 @@ def panel_of(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How)
         )
         panel.jurors.set(jurors)
     return panel
+
+
+def judges_to_ask(workspace: Workspace) -> "QuerySet[Judge]":
+    """Return the judges that a run can name: all but panels that a run makes of several judges, orders or repeats."""
+    found = Judge.objects.filter(workspace=workspace).filter(Q(jurors=None) | Q(method__in=FITTED))
+    return found.select_related("rater", "language_model__endpoint").distinct()
 
 
 def _label(jurors: Sequence[Judge], both_orders: bool, repeats: int, how: How) -> str:

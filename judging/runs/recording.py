@@ -98,12 +98,14 @@ def reuse_row(item: PlannedItem, known: Reply, *, attempt: int) -> Reply:
 class Ledger:
     """Replies and verdicts to write together; `write` is called inside a transaction.
 
-    Writing twice or from two workers is safe: unique constraints decide, and the first answer stays.
+    Writing twice or from two workers is safe: unique constraints decide, and the first answer stays. `derived` verdicts
+    are made of those of other judges.
     """
 
     rater: Rater
     questions: Questions
     clock: Clock = timezone.now
+    derived: bool = False
     replies: list[Reply] = field(default_factory=list)
     outcomes: dict[int, tuple[PlannedItem, Outcome]] = field(default_factory=dict)
     _levels: dict[tuple[int, float], str] = field(default_factory=dict)
@@ -163,8 +165,8 @@ class Ledger:
                     new_public_id(),
                     item.task_id,
                     item.repeat,
-                    _status_of(item),
-                    shown_first_of(item),
+                    self._status_of(item),
+                    self._shown_first_of(item),
                     _conditions_of(item),
                 )
                 for item, _verdict in verdicts
@@ -200,9 +202,9 @@ class Ledger:
                     not_applicable=False,
                     created_at=self.clock(),
                 )
-                assignment.status = _status_of(item)
+                assignment.status = self._status_of(item)
                 assignment.reason, assignment.reason_json = "", None
-                assignment.shown_first = shown_first_of(item)
+                assignment.shown_first = self._shown_first_of(item)
                 assignment.submitted_at = self.clock()
                 assignment.discredited = None
                 assignment.save(
@@ -238,6 +240,13 @@ class Ledger:
         PlannedItem.objects.filter(pk=item.pk).update(
             status=PlannedItem.Status.UNSCORED, assignment=assignment, leased_until=None, leased_by="", **reason
         )
+
+    def _status_of(self, item: PlannedItem) -> str:
+        status = _status_of(item)
+        return Assignment.Status.DERIVED if self.derived and status == Assignment.Status.SUBMITTED else status
+
+    def _shown_first_of(self, item: PlannedItem) -> str:
+        return "" if self.derived else shown_first_of(item)
 
     def _assignment_of(self, item: PlannedItem) -> Assignment:
         assignment, _made = Assignment.objects.get_or_create(task_id=item.task_id, rater=self.rater, repeat=item.repeat)

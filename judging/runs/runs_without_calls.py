@@ -15,13 +15,14 @@ from generation.execution.worker import WorkerOptions
 from judging.judges.judge_calls import canonical, shown
 from judging.judges.making import CHOSEN_IN
 from judging.judges.questions import Questions
-from judging.methods import messages as reply_messages
+from judging.methods import messages as reply_messages, weighted as weighted_panels
 from judging.methods.pairs import composite, heuristics
 from judging.methods.pairs.composite import Agreement
 from judging.methods.parsing import Unscored, Verdict
 from judging.methods.registry import unanswerable
 from judging.models import Judge, JudgeRun, PlannedItem
 from judging.runs.aggregation import answer_of, jurors_of
+from judging.runs.fitted_panels import FittedPanel
 from judging.runs.recording import Ledger
 
 BATCH = 500
@@ -34,7 +35,7 @@ def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
     worker = new_worker_name()
     questions = Questions.of(run.judge, run.study)
     judge = jurors_of(run)[0]
-    ledger = Ledger(judge.rater, questions, clock)
+    ledger = Ledger(judge.rater, questions, clock, derived=judge.method in weighted_panels.FITTED)
     try:
         decide = _decider(run, questions)
     except composite.TooFewTasks as error:
@@ -63,6 +64,9 @@ def settle_inline(run: JudgeRun, options: WorkerOptions, clock: Clock) -> None:
 def _decider(run: JudgeRun, questions: Questions) -> Callable[[PlannedItem], Verdict | Unscored]:
     """Return the function that decides an item. Raises TooFewTasks."""
     method = run.judge.method
+    if method in weighted_panels.FITTED:
+        panel = FittedPanel.of(run)
+        return lambda item: panel.verdict_on(item, questions)
     if method == composite.KEY:
         verdicts = verdicts_of(run.study, besides=run.judge.rater)
         choices = choices_for(run.judge, run.study, seed=run.seed)

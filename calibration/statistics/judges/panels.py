@@ -232,6 +232,30 @@ def panel_gain(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> Pane
     )
 
 
+def weights_by_fold(given: JudgedAlike, fold: IntArray, folds: int) -> FloatArray:
+    """The slopes (folds, judges) of the panel fitted without each fold; `fold` (n,) is that of each response, 0..folds-1.
+
+    So the panel's score of a response never rests on what people said of its instruction. Raises TooFewRatings where
+    without a fold no difference of people is left, or no judge goes with people.
+    """
+    rated, _pool = _of_differences(given)
+    rows = _coded(given, rated)
+    kept = rated[given.response]
+    place = (np.cumsum(rated) - 1)[given.response[kept]].astype(np.int64)
+    n = int(rated.sum())
+    people = sum_by(place, n, np.asarray(given.value, dtype=np.float64)[kept]) / np.bincount(place, minlength=n)
+    scores, parts = np.asarray(given.judges, dtype=np.float64)[:, rated], fold[rated]
+    found = []
+    for number in range(folds):
+        others = parts != number
+        left = int(np.unique(rows.instruction[others]).size)
+        rule = _trained(rows.select(others), people[others], scores[:, others]).rules[0] if left else np.zeros(0)
+        if not rule.sum() > 0:
+            raise TooFewRatings(left, 2 * folds, "instructions with people's differences that a judge goes with")
+        found.append(rule)
+    return np.array(found, dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class _Trained:
     """Rules (2 + judges, judges): the coefficients of the panel, of the best single judge `best`, and of each judge alone.

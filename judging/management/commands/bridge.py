@@ -25,7 +25,8 @@ from judging.comparison.bridging.people_scale import people_json, peoples_scale
 from judging.comparison.bridging.prices import anchor_price
 from judging.comparison.bridging.run_bridge import run_bridge
 from judging.management.commands.judge import Command as JudgeCommand
-from judging.models import Judge, JudgeRun
+from judging.models import JudgeRun
+from judging.runs.panels import judges_to_ask
 from judging.web.runs.bridge import means_table, opening_of
 from judging.web.runs.bridge_boards import board_table
 
@@ -152,8 +153,8 @@ def _request(options: dict[str, Any]) -> AnchorRequest:
     if options["new"] or not options["ask"]:
         raise CommandError("Give one run to draw from and the judge that shall score the anchors (--ask).")
     run = _run(options["old"])
-    judges = Judge.objects.filter(workspace=run.study.workspace_id, jurors=None)
-    judge = judges.select_related("rater", "language_model__endpoint").filter(rater__label=options["ask"]).first()
+    judges = judges_to_ask(run.study.workspace)
+    judge = judges.filter(rater__label=options["ask"]).first()
     if judge is None:
         known = ", ".join(judges.values_list("rater__label", flat=True))
         raise CommandError(f"There is no judge {options['ask']!r}; there are: {known or 'none'}.")

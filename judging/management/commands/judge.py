@@ -20,7 +20,7 @@ from generation.models import MAIN_EXPERIMENT, Benchmark
 from judging.judges.making import create_judge, create_rule_judge, model_to_judge_with, needs_no_model
 from judging.judges.questions import REFERENCE_FROM
 from judging.methods.combining import How
-from judging.methods.registry import METHODS
+from judging.methods.registry import METHODS, OFFERED
 from judging.methods.single import checklist
 from judging.models import Judge, JudgeRun, Preparation
 from judging.runs.life_cycle import JUDGING, REASON_TEXTS, Progress, progress_of, retry_unscored
@@ -46,9 +46,9 @@ class Command(RunCommand):
         parser.add_argument(
             "--method",
             default=checklist.KEY,
-            choices=sorted(METHODS),
+            choices=sorted(OFFERED),
             metavar="METHOD",
-            help="; ".join(f"{key}: {spec.name} ({spec.task_kind})" for key, spec in sorted(METHODS.items()))
+            help="; ".join(f"{key}: {spec.name} ({spec.task_kind})" for key, spec in sorted(OFFERED.items()))
             + f". The default is {checklist.KEY}.",
         )
         parser.add_argument(

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
@@ -14,7 +15,18 @@ from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.registry import report_of
 from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
-from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_costs, panel_json, panel_settings
+from judging.comparison.fitted_panel import make_fitted_panel
+from judging.comparison.judge_panel import (
+    PANEL,
+    JudgePanel,
+    NoPanel,
+    judges_named,
+    panel_costs,
+    panel_json,
+    panel_settings,
+)
+from judging.runs.life_cycle import progress_of
+from judging.runs.worker import work_on
 from judging.web.comparison.judge_panel import (
     costs_words,
     gain_table,
@@ -41,6 +53,10 @@ class Command(BaseCommand):
             metavar="NAME",
             help="A judge of the panel; repeat it for each. All judges that scored enough if it is not given.",
         )
+        parser.add_argument(
+            "--make", action="store_true", help="Make the panel a judge that judges the study by its members' verdicts."
+        )
+        parser.add_argument("--name", default="", help="With --make: name of the judge.")
         shapes = parser.add_mutually_exclusive_group()
         shapes.add_argument("--json", action="store_true", help="Print JSON with unrounded numbers.")
         shapes.add_argument("--csv", action="store_true", help="Print weights and costs of the judges as CSV.")
@@ -60,6 +76,9 @@ class Command(BaseCommand):
         report = report_of(study, PANEL, panel_settings(study, judges))
         if isinstance(report, NoPanel):
             raise CommandError(no_panel_words(report))
+        if options["make"]:
+            self._make(study, report, options["name"])
+            return
         if options["json"]:
             self.stdout.write(json.dumps(panel_json(study, report), ensure_ascii=False, indent=2))
             return
@@ -80,3 +99,18 @@ class Command(BaseCommand):
             for part in terminal_tables(table, console.width):
                 console.print(part)
             self.stdout.write(paper.getvalue(), ending="")
+
+    def _make(self, study: Study, report: JudgePanel, name: str) -> None:
+        try:
+            made = make_fitted_panel(study, report, name=name, user=None, clock=timezone.now)
+        except UserError as error:
+            raise CommandError(str(error)) from error
+        if made.run is None:
+            self.stdout.write(f"{made.judge} has judged every task of study {study.slug} already.")
+            return
+        run = work_on(made.run)
+        progress = progress_of(run, clock=timezone.now)
+        self.stdout.write(
+            f"{made.judge} is a judge now: {progress.scored} of {progress.total} tasks of study {study.slug} have its "
+            f"verdict, {progress.unscored} have none, because a member gave none. Run {run.public_id}."
+        )

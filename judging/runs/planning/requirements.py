@@ -163,7 +163,7 @@ def lacking(judge: Judge, study: Study, tasks: QuerySet[Task]) -> QuerySet[Task]
 def _lacks(
     judge: Judge, study: Study, tasks: QuerySet[Task], unmade: QuerySet[Response] | None, rubrics: set[int], seed: int
 ) -> list[Lack]:
-    if METHODS[judge.method].transport == Transport.VERDICTS:
+    if judge.method == composite.KEY:
         _check_choice(judge, study, seed)
         return []
     conditions = _conditions(judge, study, tasks, INSTRUCTION)

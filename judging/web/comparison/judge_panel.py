@@ -70,7 +70,19 @@ def judge_panel_page(study: Study, report: PanelReport) -> ResultPage:
             "Cameron, Gelbach & Miller (2011)",
         ],
         code=["calibration.statistics.judges.panels", "calibration.statistics.replicates"],
+        links=[(_address_to_make(study, report), gettext("Use this panel as a judge"))] if _has_weights(report) else [],
     )
+
+
+def _has_weights(report: JudgePanel) -> bool:
+    return sum(member.slope > 0 for member in report.found.members) > 1
+
+
+def _address_to_make(study: Study, report: JudgePanel) -> str:
+    without = next((one.judge for one in report.left_out if one.why == "not_asked"), "")
+    known = {name: public_id for public_id, name in report.all_judges}
+    query = {"without": known[without]} if without in known else {}
+    return reverse("judging:make_panel", args=[study], query=query)
 
 
 def no_panel_words(report: NoPanel) -> str:

@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.judges.making import needs_no_model
-from judging.methods.registry import METHODS, PROMPTED
+from judging.methods.registry import METHODS, OFFERED, PROMPTED
 
 Words = str | Promise
 
@@ -33,4 +33,4 @@ def method_words(key: str) -> MethodWords:
 
 def all_methods() -> list[MethodWords]:
     """In the order of the registry: methods with a prompt first."""
-    return [method_words(key) for key in METHODS]
+    return [method_words(key) for key in OFFERED]

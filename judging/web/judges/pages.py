@@ -24,9 +24,10 @@ from judging.alignment.records import AlignmentRefused, add_version
 from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
 from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import prompt_hash
-from judging.methods.registry import METHODS, PROMPTED
+from judging.methods.registry import METHODS, OFFERED, PROMPTED
 from judging.methods.sample_questions import placeholders_of
 from judging.methods.spec import Transport
+from judging.methods.weighted import FITTED
 from judging.models import Alignment, Judge, JudgeRun, PromptTrial
 from judging.trials.chosen_tasks import task_sources
 from judging.web.judges.forms import JudgeForm, MethodForm
@@ -115,7 +116,7 @@ def judge(request: HttpRequest, public_id: str) -> HttpResponse:
 
 def _studies_to_ask(request: HttpRequest, rater: Rater, made: Judge | None) -> list[Study]:
     """Return the newest studies, of those that the reader leads, with tasks of the kind that the judge answers."""
-    if made is None or made.jurors.exists():
+    if made is None or (made.jurors.exists() and made.method not in FITTED):
         return []
     tasks = Task.objects.filter(study=OuterRef("pk"), kind=METHODS[made.method].task_kind)
     found = Study.objects.filter(Exists(tasks), workspace__in=_led(request).filter(pk=rater.workspace_id))
@@ -136,7 +137,7 @@ def new_judge(request: HttpRequest) -> HttpResponse:
     draft = draft_of(aligned, request.GET.get("draft", "")) if aligned else None
     like = draft.like if draft else like
     method = like.method if like else tried.method if tried else request.GET.get("method", "")
-    if method not in METHODS:
+    if method not in OFFERED:
         context = {"method_form": MethodForm(), "methods": all_methods(), "led": led}
         return render(request, "judging/new_judge.html", context)
     models = _served_models(led)

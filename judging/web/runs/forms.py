@@ -17,7 +17,7 @@ from judging.comparison.drawn_checks import RATERS, SAMPLE as CHECKS
 from judging.comparison.review_studies import REVIEWERS, SAMPLE
 from judging.judges.making import create_judge, create_rule_judge, needs_no_model
 from judging.methods.combining import How
-from judging.methods.registry import METHODS, needs_no_call
+from judging.methods.registry import METHODS, OFFERED, needs_no_call
 from judging.models import Judge
 from judging.runs.planning.request import RunRequest, Target
 from judging.web.judges.method_messages import method_words
@@ -125,8 +125,9 @@ class RunForm(BudgetForm):
     ) -> None:
         """`kinds` are those of the tasks to judge, which determine the methods to choose from."""
         super().__init__(*args, **kwargs)
-        self.methods = [key for key, needs in METHODS.items() if needs.task_kind in kinds]
-        for name, found in (("judges", judges.filter(method__in=self.methods)), ("model", models)):
+        answering = [key for key, needs in METHODS.items() if needs.task_kind in kinds]
+        self.methods = [key for key in answering if key in OFFERED]
+        for name, found in (("judges", judges.filter(method__in=answering)), ("model", models)):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.queryset = found

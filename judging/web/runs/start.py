@@ -27,7 +27,7 @@ from judging.methods.scales import WrongScale
 from judging.methods.single.checklist import MixedScales
 from judging.models import Judge, JudgeRun
 from judging.runs.life_cycle import JUDGING
-from judging.runs.panels import PanelRefused
+from judging.runs.panels import PanelRefused, judges_to_ask
 from judging.runs.planning.estimates import Estimate, estimate_run
 from judging.runs.planning.plan import sent_just_now
 from judging.runs.planning.preparation import create_run
@@ -118,7 +118,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
 def may_be_asked(workspace: Workspace) -> "tuple[QuerySet[LanguageModel], QuerySet[Judge]]":
     """Return the models and the judges of a workspace that a run can ask."""
     models = LanguageModel.objects.filter(workspace=workspace, endpoint__isnull=False)
-    return models, Judge.objects.filter(workspace=workspace, jurors=None).select_related("rater")
+    return models, judges_to_ask(workspace)
 
 
 def _asked_for(request: HttpRequest, judges: "QuerySet[Judge]") -> dict[str, object]:

@@ -110,6 +110,7 @@ SCOPES = {
     "causes": "read",
     "transport": "read",
     "panel": "read",
+    "make_panel": "change",
     "alignments": "read",
     "begin_alignment": "change",
     "alignment": "read",
@@ -144,11 +145,12 @@ OF_STUDY = {
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
+    "make_panel": lambda study: [],
     "alignments": lambda study: [],
     "begin_alignment": lambda study: [],
 }
 """What follows the study in these addresses."""
-POSTED = ("steer_study", "steer_cohort", "make_fit", "make_export", "run_on_study", "begin_alignment")
+POSTED = ("steer_study", "steer_cohort", "make_fit", "make_export", "run_on_study", "begin_alignment", "make_panel")
 
 
 def bearer(user, scopes=EVERYTHING, **options):
