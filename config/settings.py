@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "annotation",
     "calibration",
     "judging",
+    "config",
 ]
 MIDDLEWARE = [
     "config.observability.requests.RequestMiddleware",

@@ -114,7 +114,9 @@ class WantedExportSerializer(serializers.Serializer[Any]):
     """A file of a study's data."""
 
     kind = serializers.ChoiceField(choices=list(KINDS), default=ARCHIVE)
-    texts = serializers.BooleanField(default=False, help_text="Whether the raters' reasons are included.")
+    texts = serializers.BooleanField(
+        default=False, help_text="Whether texts are included; an archive can then be imported."
+    )
     criterion = serializers.CharField(max_length=150, required=False, allow_blank=True, default="")
     judge = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
 

@@ -409,7 +409,9 @@ def lengths(request: Request, workspace: str, slug: str) -> ApiResponse:
         OpenApiParameter(
             "as", str, enum=list(WRITERS), description="The format of another tool instead of the archive."
         ),
-        OpenApiParameter("texts", str, enum=["1", "true"], description="Include the raters' reasons."),
+        OpenApiParameter(
+            "texts", str, enum=["1", "true"], description="Include the raters' reasons, and all texts in the archive."
+        ),
         OpenApiParameter("criterion", str, description="The criterion, for a format that holds one score."),
         OpenApiParameter("judge", str, description="The judge, for a format that holds one judge's scores."),
     ],
@@ -420,14 +422,15 @@ def lengths(request: Request, workspace: str, slug: str) -> ApiResponse:
 def export(request: Request, workspace: str, slug: str) -> FileResponse:
     """A study as one file from which `manage.py recompute` recomputes every number on its pages.
 
-    With `as` its answers in another tool's format; with `texts` these include the raters' reasons.
+    With `as` its answers in another tool's format; with `texts` these include the raters' reasons. An archive with `texts`
+    can be imported into an empty installation.
     """
     study = study_to_read(request, workspace, slug)
     if asked := request.query_params.get("as", ""):
         return _in_format(study, asked, request)
     # Closed by the response when it has been sent.
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    export_study(study, file)
+    export_study(study, file, texts=request.query_params.get("texts", "") in ("1", "true"))
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=f"{study.slug}.plumbline.zip")
 

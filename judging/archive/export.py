@@ -1,60 +1,35 @@
 """Export a study as one file from which every number on its pages can be computed again: rows, fits, reports.
 
 The file is a zip of JSON lines, one file for each table, with the keys of the rows; `tables/scores.csv` is for people.
-Raters are named by pseudonym. The texts of instructions, responses, prompts and reasons, what raters wrote in own words in
-a questionnaire, users and access codes are left out; of a response's text only the length is exported, on which length
-bias depends.
+Raters are named by pseudonym. What raters wrote in own words in a questionnaire, users and access codes are left out, and,
+unless texts are asked for, the texts of instructions, responses, prompts and reasons; of a response's text only the length
+is then exported, on which length bias depends. An archive with texts also has the runs with their replies, and can be
+imported into an empty installation (importing.py).
 """
 
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, TypedDict
 
-from django.db.models import Model, Q, QuerySet
-from django.db.models.functions import Length
+from django.db.migrations.loader import MigrationLoader
 
-from accounts.models import Workspace
-from annotation.models import (
-    Assignment,
-    CheckOutcome,
-    Cohort,
-    Criterion,
-    Exclusion,
-    LateChange,
-    Questionnaire,
-    QuestionnaireAnswer,
-    Rater,
-    Rubric,
-    Score,
-    Study,
-    Task,
-    excluded_shown,
-    why_not_counted,
-)
+from annotation.models import Score, Study, why_not_counted
 from annotation.monitoring.exclusion import excluded_in
 from annotation.questionnaires.answer_lines import LINE_COLUMNS, answer_lines
-from annotation.questionnaires.asking import questions_of
-from annotation.questionnaires.questions import without_texts
-from calibration.data.verdicts import judged_elsewhere
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
-from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.models import Fit
 from calibration.reports.cache import CHOICES, current_reports
 from calibration.reports.codec import stored
-from calibration.reports.judges import judges_beside
-from calibration.reports.people.reviewed_verdicts import review_scores
-from core.messages.message import ENDING
 from core.tables.formula_cells import CsvWriter
-from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
-from judging.leaderboards.check_counts import beside_tasks
+from judging.archive.parts import parts_of
 from judging.leaderboards.reports import NAME as LEADERBOARD, leaderboards_of
-from judging.models import Judge
 
 FORMAT = "plumbline-study-1"
 SCORE_COLUMNS = (
@@ -83,10 +58,6 @@ SCORE_COLUMNS = (
 )
 
 
-Row = dict[str, Any]
-"""A row of a table by the names of its columns."""
-
-
 class StoredReport(TypedDict):
     """A line of reports.jsonl."""
 
@@ -101,29 +72,21 @@ class Manifest(TypedDict):
     study: str
     workspace: str
     versions: Mapping[str, str]
+    texts: bool
+    migrations: Mapping[str, str]
     rows: Mapping[str, int]
     excluded: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class ExportPart:
-    """One table: the rows that are exported, and the values that replace the fields that are left out."""
+def export_study(study: Study, target: Path | IO[bytes], *, texts: bool = False) -> dict[str, int]:
+    """Write the export and return the number of rows of each table.
 
-    model: type[Model]
-    rows: QuerySet[Any]
-    hidden: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return f"rows/{self.model._meta.label_lower}.jsonl"
-
-
-def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
-    """Write the export and return the number of rows of each table."""
+    With `texts` it has the texts and all that pages show, so that it can be imported into another installation.
+    """
     counts: dict[str, int] = {}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in parts_of(study):
-            counts[part.model._meta.label_lower] = _write_lines(archive, part.name, _plain_rows(part))
+        for part in parts_of(study, texts=texts):
+            counts[part.model._meta.label_lower] = _write_lines(archive, part.name, part.plain_rows(texts=texts))
         counts["fits"] = _write_fits(archive, study)
         reports = [
             StoredReport(kind=row.kind, settings=asked(row.settings), data_hash=row.data_hash, result=row.result)
@@ -140,6 +103,8 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
             study=study.slug,
             workspace=study.workspace.slug,
             versions=versions(),
+            texts=texts,
+            migrations=newest_migrations(),
             rows=counts,
             excluded={
                 name: n for name, n in asdict(excluded_in(task__study=study)).items() if n or name != "by_source"
@@ -149,113 +114,17 @@ def export_study(study: Study, target: Path | IO[bytes]) -> dict[str, int]:
     return counts
 
 
+def newest_migrations() -> dict[str, str]:
+    """Return the newest migration of each app whose rows an archive has; another one means other columns."""
+    nodes = MigrationLoader(None).graph.leaf_nodes()
+    return {
+        app: name for app, name in nodes if app in ("accounts", "generation", "annotation", "calibration", "judging")
+    }
+
+
 def asked(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a report was asked for, without the state of the rows under which it is stored."""
     return {name: value for name, value in settings.items() if name not in ("study", "shape", "state", CHOICES)}
-
-
-def parts_of(study: Study) -> list[ExportPart]:
-    """Return the rows of every table, each after those to which it refers."""
-    with excluded_shown():  # an export has the excluded answers, marked
-        elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
-    reviewed = reviews.values("assignment__task__reviews")
-    tasks = Task.objects.filter(
-        Q(study=study)
-        | Q(pk__in=elsewhere.values("task"))
-        | Q(pk__in=beside.values("task"))
-        | Q(pk__in=reviews.values("assignment__task"))
-        | Q(assignments__in=reviewed)
-    ).distinct()
-    answers = Assignment.objects.filter(
-        Q(task__study=study)
-        | Q(pk__in=elsewhere.values("pk"))
-        | Q(pk__in=beside.values("pk"))
-        | Q(pk__in=reviews.values("assignment"))
-        | Q(pk__in=reviewed)
-    )
-    unasked, asking = _beside_tasks(tasks)
-    responses = Response.objects.filter(
-        Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
-    )
-    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
-    benchmarks = Benchmark.objects.filter(Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id))
-    rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
-    asked = QuestionnaireAnswer.objects.filter(questionnaire__study=study)
-    raters = Rater.objects.filter(Q(pk__in=answers.values("rater")) | Q(pk__in=asked.values("rater")))
-    judges = Judge.objects.filter(rater__in=raters)
-    fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
-    runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
-    models = LanguageModel.objects.filter(
-        Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
-    ).distinct()
-    return [
-        ExportPart(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
-        ExportPart(Benchmark, benchmarks),
-        ExportPart(Category, Category.objects.filter(benchmark__in=benchmarks)),
-        ExportPart(Instruction, instructions, {"messages": None, "parts": None, "reference": "", "hint": ""}),
-        ExportPart(LanguageModel, models, {"endpoint_id": None, "parameters": {}}),
-        ExportPart(GenerationRun, runs, {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None}),
-        ExportPart(Response, responses, {"derived_from_id": None}),
-        ExportPart(Rubric, rubrics),
-        ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
-        ExportPart(
-            Study,
-            Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk),
-            {"created_by_id": None, "guideline_id": None},
-        ),
-        ExportPart(Cohort, Cohort.objects.filter(raters__in=raters).distinct(), {"consents": {}, "codes": {}}),
-        ExportPart(Rater, raters, {"user_id": None}),
-        ExportPart(Exclusion, Exclusion.objects.filter(rater__in=raters), {"by_id": None, "lifted_by_id": None}),
-        ExportPart(Task, tasks, {"guide_rubric_id": None}),
-        ExportPart(Assignment, answers, {"seat_id": None}),
-        ExportPart(Score, Score.objects.filter(assignment__in=answers), {"reason": "", "evidence": None}),
-        ExportPart(LateChange, LateChange.objects.filter(assignment__in=answers)),
-        ExportPart(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
-        ExportPart(Questionnaire, Questionnaire.objects.filter(study=study), {"created_by_id": None}),
-        ExportPart(QuestionnaireAnswer, asked),
-        ExportPart(Judge, judges, {"prompt": "", "parameters": {}}),
-        ExportPart(Fit, fits, {"created_by_id": None}),
-        ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
-        ExportPart(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
-    ]
-
-
-def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
-    """Return, for studies of checks, the responses without a task and the rubrics on which their counts rest."""
-    responses: set[int] = set()
-    rubrics: set[int] = set()
-    for study in Study.objects.filter(pk__in=tasks.values("study"), kind=Study.Kind.CHECK):
-        absent, asking = beside_tasks(study)
-        responses |= absent
-        rubrics |= asking
-    return responses, rubrics
-
-
-def _plain_rows(part: ExportPart) -> Iterator[Row]:
-    fields = part.model._meta.concrete_fields
-    names = [column.attname for column in fields if not column.name.endswith(ENDING)]
-    rows = part.rows.order_by("pk")
-    if part.model is Response:
-        rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]
-    kept = [name for name in names if name not in part.hidden and not (part.model is Response and name == "text")]
-    for row in rows.values(*kept).iterator(chunk_size=5000):
-        yield _without_names(part.model, {**row, **part.hidden})
-
-
-def _without_names(model: type[Model], row: Row) -> Row:
-    """Name a rater by pseudonym only; drop a cohort's secret, and texts of late changes and questionnaires."""
-    if model is LateChange:
-        sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
-        return {**row, "answers": sent}
-    if model is Rater:
-        shown = row["pseudonym"] or row["label"]
-        return {**row, "label": row["public_id"], "pseudonym": shown}
-    if model is QuestionnaireAnswer:
-        questions = questions_of(Questionnaire.objects.get(pk=row["questionnaire_id"]))
-        return {**row, "answers": without_texts(questions, row["answers"])}
-    if model is Cohort:
-        return {**row, "entry_token": f"cohort-{row['id']}"}
-    return row
 
 
 def _write_lines(archive: zipfile.ZipFile, name: str, rows: Iterable[Mapping[str, object]]) -> int:

@@ -124,7 +124,6 @@ def ask_for(
     if kind not in KINDS:
         raise UserError(f"{kind} is not a format; choose one of {', '.join(KINDS)}.")
     remove_old()
-    texts = texts and kind != ARCHIVE
     for other in files_of(study):
         same = (other.kind, other.texts, other.criterion, other.judge) == (kind, texts, criterion, judge)
         if same and not other.is_over:
@@ -174,7 +173,7 @@ def make(public_id: str) -> None:
 def _written(made: MadeFile, study: Study, making: Path) -> MadeFile:
     made.save()
     if made.kind == ARCHIVE:
-        export_study(study, making)
+        export_study(study, making, texts=made.texts)
         return made
     saved = time.monotonic()
 

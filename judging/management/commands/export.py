@@ -29,7 +29,7 @@ class Command(StudyCommand):
         add = parser.add_argument
         add("--to", "--out", type=Path, metavar="FILE", help="Path of the file. A format has a usual name for it.")
         add("--format", default=ARCHIVE, metavar="FORMAT", help=f"{ARCHIVE} (usual), {', '.join(WRITERS)}.")
-        add("--texts", action="store_true", help="Include the raters' reasons in a format that has room for them.")
+        add("--texts", action="store_true", help="Include texts: an archive can then be imported.")
         add("--criterion", default="", metavar="KEY", help="The criterion, for a format that holds one score.")
         add("--judge", default="", metavar="NAME", help="The judge, for a format that holds one judge's scores.")
 
@@ -41,7 +41,7 @@ class Command(StudyCommand):
         if target is None:
             raise CommandError("Say with --to FILE where the archive is to be written.")
         try:
-            counts = export_study(study, target)
+            counts = export_study(study, target, texts=options["texts"])
         except OSError as error:
             raise CommandError(f"{target} cannot be written ({error.strerror}); choose another place.") from error
         excluded = excluded_in(task__study=study)

@@ -455,7 +455,8 @@ class Operations:
     ) -> Download:
         """A study as one file from which `manage.py recompute` recomputes every number on its pages.
 
-        With `as` its answers in another tool's format; with `texts` these include the raters' reasons.
+        With `as` its answers in another tool's format; with `texts` these include the raters' reasons. An archive with
+        `texts` can be imported into an empty installation.
 
         Needs a token with the scope `ratings`.
         """

@@ -1,6 +1,7 @@
-"""Load a file of another tool, such as an export of Label Studio or battles of an Arena."""
+"""Load a file of another tool, such as an export of Label Studio or battles of an Arena, or an archive of a study."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,24 @@ from annotation.rubrics.scales import parse_scales
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
+from core.terminal import progress_shown
 from generation.importers.formats.format import RESPONSES, Format
 from generation.importers.formats.registry import FORMATS, format_named, not_recognised, recognised
 from generation.importers.formats.source import NAMES, Options
+from judging.archive.importing import import_archive, is_archive
 
-AUTO = "auto"
+AUTO, ARCHIVE = "auto", "archive"
 
 
 class Command(BaseCommand):
-    help = f"Load a file of another tool. The formats are {', '.join(FORMATS)}; {AUTO} recognises them by the content."
+    help = (
+        f"Load a file of another tool, or a study from an {ARCHIVE} with texts. The formats are {ARCHIVE}, "
+        f"{', '.join(FORMATS)}; {AUTO} recognises them by the content."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add = parser.add_argument
-        add("format", metavar="FORMAT", help=f"{AUTO}, or one of {', '.join(FORMATS)}.")
+        add("format", metavar="FORMAT", help=f"{AUTO}, {ARCHIVE}, or one of {', '.join(FORMATS)}.")
         add("file", type=Path)
         add("--study", default="", metavar="SLUG", help="The study to load answers into; it is created if it is new.")
         add(
@@ -83,6 +89,9 @@ class Command(BaseCommand):
         add("--json", action="store_true", help="Print the result as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["format"] == ARCHIVE or (options["format"] == AUTO and is_archive(options["file"])):
+            self._load_archive(options)
+            return
         skipped = SkippedRows()
         on_bad: OnBadRow = skipped if options["on_error"] == "skip" or options["check"] else refuse
         try:
@@ -125,6 +134,25 @@ class Command(BaseCommand):
                 f"Tasks with a response that says which model wrote it: {loaded.self_naming}. Mask the words or drop the "
                 f"tasks with manage.py scan_self_naming {request.into}, or on the study's page of self-revealing responses."
             )
+
+    def _load_archive(self, options: dict[str, Any]) -> None:
+        try:
+            with transaction.atomic(), progress_shown(f"Loading {options['file'].name}") as progress:
+                workspace = workspace_for_load(options["workspace"])
+                loaded = import_archive(options["file"], workspace, None, check=options["check"], progress=progress)
+                transaction.set_rollback(options["check"])
+        except UserError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps({"format": ARCHIVE, **asdict(loaded)}))
+            return
+        checked = "Nothing has been stored; loading would give: " if options["check"] else ""
+        self.stdout.write(
+            f"{checked}Study {loaded.study} with {loaded.rows['annotation.assignment']:,} ratings and "
+            f"{loaded.rows['annotation.score']:,} scores."
+        )
+        if loaded.imported:
+            self.stdout.write(f"To undo it: manage.py undo_import {loaded.imported}")
 
 
 def _format(options: dict[str, Any]) -> tuple[Format, str]:

@@ -1,0 +1,246 @@
+"""Load an archive with texts into an installation that has none of its rows: the study with everything in it, or nothing.
+
+Rows keep their numbers, because settings and drawn orders name rows by them, so that every figure is the same to the last
+digit. They are read and stored some at a time; of each table to which others refer, the numbers alone are in memory.
+"""
+
+import json
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, connection, transaction
+from django.db.models import ForeignKey, JSONField, Model
+
+from accounts.models import Event, User, Workspace
+from annotation.models import Cohort, Study
+from core.backup.snapshot import next_id, set_next_id
+from core.db.bulk_insert import Inserting
+from core.db.created_rows import note_ids
+from core.errors import UserError
+from core.messages.message import Wording
+from generation.library.imports import recorded
+from generation.library.loading import Counts
+from generation.library.search import note_texts
+from generation.models import Benchmark, Instruction, LanguageModel
+from generation.run_fields import AnyRun
+from judging.archive.export import FORMAT, newest_migrations
+from judging.archive.parts import HIDDEN, Row, file_of
+from judging.models import JudgeRun
+
+AT_ONCE = 1000
+LONGEST_LINE = 64 << 20
+"""Bytes of a row; one that is longer is no row of an archive."""
+NAMED = ((Study, "slug"), (Benchmark, "slug"), (LanguageModel, "name"))
+"""What must not be in the workspace yet, by the names that people see."""
+
+NO_ARCHIVE = Wording(
+    "study_archive.no_archive", "%(file)s is no archive of a study. Choose a file that the page Export made."
+)
+BROKEN = Wording(
+    "study_archive.broken",
+    "%(file)s is damaged or only part of an archive (%(what)s). Export the study again; nothing is stored.",
+)
+OTHER_VERSION = Wording(
+    "study_archive.other_version",
+    "%(file)s was made by another version of the program. Export the study with this version; nothing is stored.",
+)
+WITHOUT_TEXTS = Wording(
+    "study_archive.without_texts",
+    "%(file)s was made without texts, so it can only be verified. Export the study again with its texts; nothing is stored.",
+)
+THERE = Wording(
+    "study_archive.there",
+    "The workspace %(workspace)s has %(name)s already. Load the archive into another installation; nothing is stored.",
+)
+NOT_EMPTY = Wording(
+    "study_archive.not_empty",
+    "This installation has other rows under the numbers of the archive's (%(table)s). Load the archive into an empty "
+    "installation; nothing is stored.",
+)
+REFUSED = Wording(
+    "study_archive.refused",
+    "The database refuses the rows of %(file)s (%(what)s). Export the study again; nothing is stored.",
+)
+
+
+@dataclass(frozen=True)
+class ImportedArchive:
+    """A study that was loaded, the number of rows of each table, and the import by which it can be undone."""
+
+    study: str
+    workspace: str
+    rows: dict[str, int]
+    imported: int | None
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether the file is an archive of a study, of whatever version."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return str(json.loads(archive.read("manifest.json"))["format"]).startswith(FORMAT.rpartition("-")[0])
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, OSError, RecursionError):
+        return False
+
+
+def import_archive(
+    path: Path,
+    workspace: Workspace,
+    by: User | None,
+    *,
+    check: bool = False,
+    progress: Callable[[int], None] = lambda _rows: None,
+) -> ImportedArchive:
+    """Load the archive, or with `check` only say what loading would store. Raises UserError, and then stores nothing."""
+    if not is_archive(path):
+        raise UserError(NO_ARCHIVE(file=path.name))
+    try:
+        with zipfile.ZipFile(path) as packed, recorded("import_archive", path, by) as recording, transaction.atomic():
+            archive = _Archive(path, packed)
+            archive.check(workspace)
+            rows = archive.load(workspace, progress)
+            connection.check_constraints()
+            study = Study.objects.get(workspace=workspace, slug=archive.manifest["study"])
+            Event.objects.create(
+                workspace=workspace,
+                actor=by,
+                verb="loaded",
+                object_type="study",
+                object_id=study.public_id,
+                after={"file": path.name, "format": FORMAT, "created": rows["annotation.score"]},
+            )
+            recording.store(workspace, study.slug, Counts(created=rows["annotation.score"]))
+            transaction.set_rollback(check)
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError, RecursionError) as error:
+        raise UserError(BROKEN(file=path.name, what=_words(error))) from error
+    except (ValidationError, Study.DoesNotExist) as error:
+        raise UserError(BROKEN(file=path.name, what=_words(error))) from error
+    except DatabaseError as error:
+        raise UserError(REFUSED(file=path.name, what=_words(error))) from error
+    except OSError as error:
+        raise UserError(BROKEN(file=path.name, what=error.strerror or "it cannot be read")) from error
+    found = None if check else recording.stored()
+    return ImportedArchive(study.slug, workspace.slug, rows, found.pk if found else None)
+
+
+class _Archive:
+    """An open archive, of which no table is known that an archive cannot have."""
+
+    def __init__(self, path: Path, packed: zipfile.ZipFile) -> None:
+        self.path, self._packed = path, packed
+        self.manifest: Mapping[str, Any] = json.loads(packed.read("manifest.json"))
+        if self.manifest.get("format") != FORMAT or self.manifest.get("migrations") != newest_migrations():
+            raise UserError(OTHER_VERSION(file=path.name))
+        if not self.manifest.get("texts"):
+            raise UserError(WITHOUT_TEXTS(file=path.name))
+        self._there: dict[type[Model], set[Any]] = {}
+
+    def check(self, workspace: Workspace) -> None:
+        """Read every row once. Raises UserError for what is there already, and what it raises for a broken file."""
+        linked = {link.related_model for model in HIDDEN for link in _links(model)}
+        names: dict[type[Model], set[str]] = {model: set() for model, _name in NAMED}
+        fields = dict(NAMED)
+        for model in HIDDEN:
+            count, low, high, ids = 0, 0, 0, set[int]()
+            for row in self._rows(model):
+                pk = int(row["id"])
+                count, low, high = count + 1, min(low or pk, pk), max(high, pk)
+                if model in linked:
+                    ids.add(pk)
+                if model in fields:
+                    names[model].add(str(row[fields[model]]))
+            if count != self.manifest["rows"][model._meta.label_lower]:
+                raise ValueError(f"rows of {model._meta.label_lower} are missing")
+            self._there[model] = ids
+            if model is not Workspace and model._base_manager.filter(pk__gte=low, pk__lte=high).exists():
+                self._refuse(model, names.get(model, set()), fields.get(model, ""), workspace)
+            self._refuse_named(model, names.get(model, set()), fields.get(model, ""), workspace)
+
+    def load(self, workspace: Workspace, progress: Callable[[int], None]) -> dict[str, int]:
+        """Store every row and return how many each table got."""
+        counts = {}
+        for model in HIDDEN:
+            if model is Workspace:
+                continue
+            counts[model._meta.label_lower] = self._load(model, workspace, progress)
+        return counts
+
+    def _load(self, model: type[Model], workspace: Workspace, progress: Callable[[int], None]) -> int:
+        fields = [one for one in model._meta.local_concrete_fields if not getattr(one, "generated", False)]
+        inserting = Inserting(model, *(one.attname for one in fields))
+        rows, count, highest = self._rows(model), 0, 0
+        while batch := list(islice(rows, AT_ONCE)):
+            values = [self._values(model, fields, row, workspace) for row in batch]
+            inserting.insert(values)
+            ids = [int(row["id"]) for row in batch]
+            note_ids(model, ids)
+            if model is Instruction:
+                note_texts(list(Instruction.objects.filter(pk__in=ids)))
+            count, highest = count + len(batch), max(highest, *ids)
+            progress(len(batch))
+        if count and next_id(connection, model) <= highest:
+            set_next_id(connection, model, highest + 1)
+        return count
+
+    def _values(self, model: type[Model], fields: list[Any], row: Row, workspace: Workspace) -> list[object]:
+        row = {**row, **HIDDEN[model]}
+        if model is Cohort:
+            row |= {"entry_token": secrets.token_urlsafe(24)}
+        if model is JudgeRun and row["status"] in (AnyRun.Status.PLANNED, AnyRun.Status.RUNNING):
+            row |= {"status": AnyRun.Status.PAUSED}
+        values: list[object] = []
+        for one in fields:
+            if one.attname not in row:
+                values.append(one.get_default())
+            elif isinstance(one, ForeignKey):
+                values.append(self._link(one, row[one.attname], workspace))
+            elif row[one.attname] is None or isinstance(one, JSONField):
+                values.append(row[one.attname])
+            else:
+                values.append(one.to_python(row[one.attname]))
+        return values
+
+    def _link(self, link: Any, number: Any, workspace: Workspace) -> int | None:
+        """Return the number to which a row refers, None where what it names stayed behind."""
+        target = link.related_model
+        if target is Workspace:
+            return workspace.pk
+        if number is not None and number in self._there.get(target, ()):
+            return int(number)
+        if link.null:
+            return None
+        raise ValueError(f"{link.model._meta.label_lower} refers to a row that is missing")
+
+    def _rows(self, model: type[Model]) -> Iterator[Row]:
+        with self._packed.open(file_of(model)) as lines:
+            while line := lines.readline(LONGEST_LINE):
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise ValueError(f"a row of {model._meta.label_lower} is no object")
+                yield row
+
+    def _refuse(self, model: type[Model], names: set[str], field: str, workspace: Workspace) -> None:
+        self._refuse_named(model, names, field, workspace)
+        raise UserError(NOT_EMPTY(table=model._meta.label_lower))
+
+    def _refuse_named(self, model: type[Model], names: set[str], field: str, workspace: Workspace) -> None:
+        if names:
+            found = model._base_manager.filter(**{"workspace": workspace, f"{field}__in": names}).first()
+            if found is not None:
+                what = f"{model._meta.verbose_name} {getattr(found, field)}"
+                raise UserError(THERE(workspace=workspace.slug, name=what))
+
+
+def _links(model: type[Model]) -> list[Any]:
+    return [one for one in model._meta.concrete_fields if isinstance(one, ForeignKey)]
+
+
+def _words(error: Exception) -> str:
+    said = str(error).strip().splitlines()
+    return said[0][:200].strip("'\".") if said else type(error).__name__

@@ -1,0 +1,246 @@
+"""The rows of a study that an export has, table by table, and what is left out of them.
+
+Always left out are users, what people wrote in own words in a questionnaire, and access codes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model, Q, QuerySet
+from django.db.models.functions import Length
+
+from accounts.models import Workspace
+from annotation.models import (
+    Assignment,
+    CheckOutcome,
+    Cohort,
+    Criterion,
+    Exclusion,
+    Flag,
+    LateChange,
+    Questionnaire,
+    QuestionnaireAnswer,
+    Rater,
+    Rubric,
+    Score,
+    Seat,
+    Standing,
+    StoppingQuestion,
+    Study,
+    Task,
+    TimeCorrection,
+    excluded_shown,
+)
+from annotation.questionnaires.asking import questions_of
+from annotation.questionnaires.questions import without_texts
+from calibration.data.verdicts import judged_elsewhere
+from calibration.models import CategoryFit, Fit, FittedWeight
+from calibration.reports.judges import judges_beside
+from calibration.reports.people.reviewed_verdicts import review_scores
+from core.messages.message import ENDING
+from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from judging.leaderboards.check_counts import beside_tasks
+from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply
+
+Row = dict[str, Any]
+"""A row of a table by the names of its columns."""
+
+
+HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
+    Workspace: {},
+    Benchmark: {},
+    Category: {},
+    Instruction: {},
+    LanguageModel: {"endpoint_id": None, "parameters": {}},
+    GenerationRun: {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None},
+    Response: {"derived_from_id": None},
+    Rubric: {},
+    Criterion: {},
+    Study: {"created_by_id": None, "guideline_id": None},
+    Cohort: {"consents": {}, "codes": {}},
+    Rater: {"user_id": None},
+    Exclusion: {"by_id": None, "lifted_by_id": None},
+    Task: {"guide_rubric_id": None},
+    Assignment: {},
+    Score: {},
+    LateChange: {},
+    CheckOutcome: {},
+    Questionnaire: {"created_by_id": None},
+    QuestionnaireAnswer: {},
+    Judge: {},
+    Fit: {"created_by_id": None},
+    CategoryFit: {},
+    FittedWeight: {},
+    Judge.jurors.through: {},
+    Standing: {},
+    Seat: {},
+    Flag: {},
+    TimeCorrection: {},
+    StoppingQuestion: {},
+    JudgeRun: {"created_by_id": None, "watch_id": None},
+    PlannedItem: {},
+    Reply: {},
+    Alignment: {"created_by_id": None},
+    AlignmentVersion: {"draft_id": None, "added_by_id": None},
+    AlignmentLook: {"taken_by_id": None},
+}
+"""Every table that an archive may have, with the values that always replace fields."""
+TEXTS: Mapping[type[Model], Mapping[str, object]] = {
+    Instruction: {"messages": None, "parts": None, "reference": "", "hint": ""},
+    Assignment: {"seat_id": None},
+    Score: {"reason": "", "evidence": None},
+    Judge: {"prompt": "", "parameters": {}},
+}
+"""The values that replace fields where texts, and what only pages show, are left out."""
+
+
+@dataclass(frozen=True)
+class ExportPart:
+    """The rows of one table that are exported."""
+
+    model: type[Model]
+    rows: QuerySet[Any]
+
+    @property
+    def name(self) -> str:
+        return file_of(self.model)
+
+    def plain_rows(self, *, texts: bool) -> Iterator[Row]:
+        """Yield the rows with their columns, but for messages of the program in other languages."""
+        names = [one.attname for one in self.model._meta.concrete_fields if not one.name.endswith(ENDING)]
+        rows, hidden = self.rows.order_by("pk"), {**HIDDEN[self.model], **({} if texts else TEXTS.get(self.model, {}))}
+        if self.model is Response and not texts:
+            rows, names = rows.annotate(characters=Length("text")), [*names, "characters"]
+        kept = [
+            name for name in names if name not in hidden and (texts or self.model is not Response or name != "text")
+        ]
+        for row in rows.values(*kept).iterator(chunk_size=2000):
+            yield _without_names(self.model, {**row, **hidden}, texts=texts)
+
+
+def file_of(model: type[Model]) -> str:
+    """Return the name of the file with the rows of a table."""
+    return f"rows/{model._meta.label_lower}.jsonl"
+
+
+def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
+    """Return the rows of every table, each after those to which it refers; with `texts` also what only pages show."""
+    with excluded_shown():  # an export has the excluded answers, marked
+        elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
+    reviewed = reviews.values("assignment__task__reviews")
+    tasks = Task.objects.filter(
+        Q(study=study)
+        | Q(pk__in=elsewhere.values("task"))
+        | Q(pk__in=beside.values("task"))
+        | Q(pk__in=reviews.values("assignment__task"))
+        | Q(assignments__in=reviewed)
+    ).distinct()
+    answers = Assignment.objects.filter(
+        Q(task__study=study)
+        | Q(pk__in=elsewhere.values("pk"))
+        | Q(pk__in=beside.values("pk"))
+        | Q(pk__in=reviews.values("assignment"))
+        | Q(pk__in=reviewed)
+    )
+    unasked, asking = _beside_tasks(tasks)
+    responses = Response.objects.filter(
+        Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
+    )
+    instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
+    benchmarks = Benchmark.objects.filter(Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id))
+    rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
+    asked = QuestionnaireAnswer.objects.filter(questionnaire__study=study)
+    raters = Rater.objects.filter(Q(pk__in=answers.values("rater")) | Q(pk__in=asked.values("rater")))
+    judges = Judge.objects.filter(rater__in=raters)
+    cohorts = Cohort.objects.filter(raters__in=raters).distinct()
+    if texts:  # pages also show who has not answered yet
+        judges = Judge.objects.filter(
+            Q(rater__in=raters) | Q(runs__study=study) | Q(panels__rater__in=raters) | Q(alignments__study=study)
+        ).distinct()
+        raters = Rater.objects.filter(Q(pk__in=raters) | Q(study=study) | Q(pk__in=judges.values("rater")))
+        cohorts = Cohort.objects.filter(Q(raters__in=raters) | Q(study=study)).distinct()
+    fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
+    runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
+    models = LanguageModel.objects.filter(
+        Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
+    ).distinct()
+    parts = [
+        ExportPart(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
+        ExportPart(Benchmark, benchmarks),
+        ExportPart(Category, Category.objects.filter(benchmark__in=benchmarks)),
+        ExportPart(Instruction, instructions),
+        ExportPart(LanguageModel, models),
+        ExportPart(GenerationRun, runs),
+        ExportPart(Response, responses),
+        ExportPart(Rubric, rubrics),
+        ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
+        ExportPart(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk)),
+        ExportPart(Cohort, cohorts),
+        ExportPart(Rater, raters),
+        ExportPart(Exclusion, Exclusion.objects.filter(rater__in=raters)),
+        ExportPart(Task, tasks),
+        ExportPart(Assignment, answers),
+        ExportPart(Score, Score.objects.filter(assignment__in=answers)),
+        ExportPart(LateChange, LateChange.objects.filter(assignment__in=answers)),
+        ExportPart(CheckOutcome, CheckOutcome.objects.filter(assignment__in=answers)),
+        ExportPart(Questionnaire, Questionnaire.objects.filter(study=study)),
+        ExportPart(QuestionnaireAnswer, asked),
+        ExportPart(Judge, judges),
+        ExportPart(Fit, fits),
+        ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
+        ExportPart(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
+    ]
+    return [*parts, *_beside(study, tasks, answers, raters, judges)] if texts else parts
+
+
+def _beside(
+    study: Study, tasks: QuerySet[Task], answers: QuerySet[Assignment], raters: QuerySet[Rater], judges: QuerySet[Judge]
+) -> list[ExportPart]:
+    """Return what no figure needs but pages show: runs with their replies, slots, states of raters and alignments."""
+    runs = JudgeRun.objects.filter(Q(study=study) | Q(items__assignment__in=answers), judge__in=judges).distinct()
+    items = PlannedItem.objects.filter(run__in=runs, task__in=tasks)
+    alignments = Alignment.objects.filter(study=study, baseline__in=judges)
+    versions = AlignmentVersion.objects.filter(alignment__in=alignments, judge__in=judges)
+    jurors = Judge.jurors.through
+    return [
+        ExportPart(jurors, jurors._default_manager.filter(**{"from_judge__in": judges, "to_judge__in": judges})),
+        ExportPart(Standing, Standing.objects.filter(rater__in=raters)),
+        ExportPart(Seat, Seat.objects.filter(task__in=tasks)),
+        ExportPart(Flag, Flag.objects.filter(task__in=tasks)),
+        ExportPart(TimeCorrection, TimeCorrection.objects.filter(assignment__in=answers)),
+        ExportPart(StoppingQuestion, StoppingQuestion.objects.filter(study=study)),
+        ExportPart(JudgeRun, runs),
+        ExportPart(PlannedItem, items),
+        ExportPart(Reply, Reply.objects.filter(item__in=items)),
+        ExportPart(Alignment, alignments),
+        ExportPart(AlignmentVersion, versions),
+        ExportPart(AlignmentLook, AlignmentLook.objects.filter(version__in=versions)),
+    ]
+
+
+def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
+    """Return, for studies of checks, the responses without a task and the rubrics on which their counts rest."""
+    responses: set[int] = set()
+    rubrics: set[int] = set()
+    for study in Study.objects.filter(pk__in=tasks.values("study"), kind=Study.Kind.CHECK):
+        absent, asking = beside_tasks(study)
+        responses |= absent
+        rubrics |= asking
+    return responses, rubrics
+
+
+def _without_names(model: type[Model], row: Row, *, texts: bool) -> Row:
+    """Name a person by pseudonym only; drop a cohort's secret, and texts of late changes and questionnaires."""
+    if model is LateChange and not texts:
+        sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
+        return {**row, "answers": sent}
+    if model is Rater and (row["kind"] == Rater.Kind.PERSON or not texts):
+        shown = row["pseudonym"] or row["label"]
+        return {**row, "label": row["public_id"], "pseudonym": shown}
+    if model is QuestionnaireAnswer:
+        questions = questions_of(Questionnaire.objects.get(pk=row["questionnaire_id"]))
+        return {**row, "answers": without_texts(questions, row["answers"])}
+    if model is Cohort:
+        return {**row, "entry_token": f"cohort-{row['id']}"}
+    return row
