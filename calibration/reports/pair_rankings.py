@@ -40,10 +40,10 @@ from calibration.statistics.ranking.strength_populations import (
     Bound,
     StrengthBounds,
     crossed_davidson,
-    crossed_points,
     crossed_strengths,
     exact_p,
     strength_bounds,
+    win_rates,
 )
 from calibration.statistics.report_reasons import NeverSwapped, NoLengths, NoPairs, NoPositions
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
@@ -237,7 +237,7 @@ def pair_parts(frame: ScoreFrame, around: Circumstances, draws: int, seed: int) 
         position=part(lambda: position_part(played, draws, seed)),
         length=length_parts(played, draws, seed),
         by_category=_by_category(played, draws, seed),
-        points_such=part(lambda: _such_ends(crossed_points(played.games, played.rater))),
+        points_such=part(lambda: _points_such(played)),
         davidson_such=part(lambda: _davidson_such(played)),
         sways=None if frame.is_judge.all() else people_sways(played, seed),
     )
@@ -339,6 +339,11 @@ def _such_ends(crossed: Crossed) -> SuchEnds | None:
     if any(crossed.not_stated):
         return None
     return SuchEnds(*crossed.ends(such=True))
+
+
+def _points_such(played: PlayedGames) -> SuchEnds | None:
+    found = win_rates(played.games, played.rater)
+    return None if found.not_stated else SuchEnds(found.such_low, found.such_high)
 
 
 def _davidson_such(played: PlayedGames) -> SuchEnds | None:

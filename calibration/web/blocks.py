@@ -48,9 +48,9 @@ class Column:
         return cls(label, digits), *cls.ends(gettext("From"), gettext("To"), digits)
 
     @classmethod
-    def ends(cls, low: str, high: str, digits: int) -> "tuple[Column, Column]":
+    def ends(cls, low: str, high: str, digits: int, *, optional: bool = False) -> "tuple[Column, Column]":
         """Return the columns of the two ends of an interval, which are never shown as equal."""
-        return cls(low, digits, end="low"), cls(high, digits, end="high")
+        return cls(low, digits, optional=optional, end="low"), cls(high, digits, optional=optional, end="high")
 
     @classmethod
     def p(cls, label: str = "p") -> "Column":

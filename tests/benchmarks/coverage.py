@@ -7,20 +7,24 @@ the data sets), and "width" the median stated standard error over the true one. 
 count how often a finding claims something all the same.
 The last line is JSON: lines, promised (intervals), kept (of them), min and max coverage, and the largest shares of
 false claims (by finding, and of any finding of a design), in percent.
+
+A whole run takes hours. --topic measures a part of it, --store FILE notes every design in a file as soon as it is
+measured and takes from there what the same command measured before, so that a run can be cut off and continued, and
+parts that were run beside each other can be put together. --estimate says how long each topic would take.
 """
 
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from inference import agreement, judges, planning, rankings, raters, stopping, weights
+from inference import agreement, judges, panels, planning, rankings, raters, stopping, weights
 from inference.design import AT_LEAST, EXACT, MOST_FALSE_CLAIMS, Design, NullDesign, held, seed_of, stated
+from inference.measuring import Measured, Store, estimated_seconds, false_claims, measured_design
 
 from calibration.statistics.agreement.alpha import krippendorff_alpha
 from calibration.statistics.agreement.leave_one_out import leave_one_out, outer_leave_one_out
@@ -463,10 +467,8 @@ def graded_design(instructions: int, end: str):
     return draw
 
 
-TOPICS = (agreement, raters, weights, rankings, judges, stopping, planning)
-
-
-def designs() -> list[Design]:
+def clusters() -> list[Design]:
+    """The designs of this file, whose rows come in clusters."""
     rows = f"{RESPONSES} responses x {RATERS} raters"
     lines = [
         Design(
@@ -558,88 +560,105 @@ def designs() -> list[Design]:
         )
         for n in (10, 20, 30)
     ]
-    return lines + [design for topic in TOPICS for design in topic.designs()]
+    return lines
 
 
-def false_claims(design: NullDesign, draws: int, seed: int) -> tuple[dict[str, float], float]:
-    """Share of studies in which each finding claims an effect, and in which any of them does."""
-    claims, any_claim = dict.fromkeys(design.findings, 0), 0
-    for number in range(draws):
-        found = design.draw(np.random.default_rng([seed, number]))
-        for name in claims:
-            claims[name] += bool(found[name])
-        any_claim += any(found.values())
-    return {name: count / draws for name, count in claims.items()}, any_claim / draws
+MODULES = {
+    "agreement": agreement,
+    "raters": raters,
+    "weights": weights,
+    "rankings": rankings,
+    "judges": judges,
+    "panels": panels,
+    "stopping": stopping,
+    "planning": planning,
+}
+TOPICS = ("clusters", *MODULES)
 
 
-def covered(design: Design, draws: int, resamples: int, seed: int, clustered: bool) -> dict[str, float]:
-    """Share of intervals that held, by quantity, over `draws` data sets."""
-    hits, given = dict.fromkeys(design.promises, 0.0), dict.fromkeys(design.promises, 0)
-    for number in range(draws):
-        found = design.draw(np.random.default_rng([seed, number]), resamples, clustered)
-        for name in hits:
-            if found[name].size:
-                hits[name] += float(found[name].mean())
-                given[name] += 1
-    return {name: count / max(1, given[name]) for name, count in hits.items()}
+def designs_of(topic: str) -> tuple[list[Design], list[NullDesign]]:
+    """The designs of a topic, and those in which there is nothing to find."""
+    if topic == "clusters":
+        return clusters(), []
+    return MODULES[topic].designs(), MODULES[topic].null_designs()
 
 
-def measure_coverage(arguments) -> list[tuple[float, bool]]:
-    """The coverage of every line asked for, and whether it lies in what is promised."""
-    measured: list[tuple[float, bool]] = []
-    for place, design in enumerate(designs()):
+def measure_coverage(topic: str, designs: list[Design], store: Store, arguments) -> list[Measured]:
+    """The coverage of every line asked for."""
+    found: list[Measured] = []
+    for place, design in enumerate(designs):
         if not any(text in name for text in arguments.only for name in design.promises):
             continue
-        start = time.perf_counter()
-        found = covered(design, arguments.draws, arguments.resamples, SEED + place, True)
-        widths = design.widths.ratios() if design.widths else {}
-        few = max(50, arguments.draws // 10)
-        rows = covered(design, few, arguments.resamples, SEED + place, False) if design.rows_fail else {}
-        seconds = time.perf_counter() - start
+        one = measured_design(store, topic, place, design, arguments.draws, arguments.resamples, SEED)
         for name, (least, most) in design.promises.items():
-            coverage = found[name]
-            kept = least <= coverage <= most
-            measured.append((coverage, kept))
+            coverage = one.shares[name]
             promise = f"{100 * least:.0f} to {100 * most:.0f} %" if most < 1 else f"at least {100 * least:.0f} %"
-            beside = f", rows {100 * rows[name]:.1f} %" if rows else ""
-            beside += f", width {widths[name]:.2f}" if name in widths else ""
-            verdict = "kept" if kept else "NOT KEPT"
+            beside = f", rows {100 * one.rows[name]:.1f} %" if one.rows else ""
+            beside += f", width {one.widths[name]:.2f}" if name in one.widths else ""
+            verdict = "kept" if least <= coverage <= most else "NOT KEPT"
             print(f"{name:46} {100 * coverage:5.1f} %  {promise:16} {verdict:8}  {design.text}{beside}", flush=True)
-        print(f"    {seconds:.0f} s", file=sys.stderr, flush=True)
-    return measured
+        print(f"    {one.seconds:.0f} s", file=sys.stderr, flush=True)
+        found.append(one)
+    return found
 
 
-def measure_false_claims(arguments) -> tuple[list[float], list[float]]:
+def measure_false_claims(topic: str, designs: list[NullDesign], store: Store, arguments) -> list[Measured]:
     """For every null design asked for, the share of studies with a false claim: by finding, and of any finding."""
-    by_finding, of_any = [], []
-    for place, design in enumerate(null for topic in TOPICS for null in topic.null_designs()):
+    found: list[Measured] = []
+    for place, design in enumerate(designs):
         if not any(text in name for text in arguments.only for name in design.findings):
             continue
-        found, any_claim = false_claims(design, arguments.draws, SEED + 1000 + place)
-        for name, share in found.items():
+        one = false_claims(store, topic, place, design, arguments.draws, SEED + 1000)
+        for name in design.findings:
+            share = one.shares[name]
             verdict = "kept" if share <= MOST_FALSE_CLAIMS else "NOT KEPT"
             promise = f"at most {100 * MOST_FALSE_CLAIMS:.0f} %"
             print(f"{'claims: ' + name:46} {100 * share:5.1f} %  {promise:16} {verdict:8}  {design.text}", flush=True)
-        by_finding += found.values()
-        of_any.append(any_claim)
-    return by_finding, of_any
+        print(f"    {one.seconds:.0f} s", file=sys.stderr, flush=True)
+        found.append(one)
+    return found
+
+
+def estimate(arguments) -> None:
+    """Print how many minutes each topic would take on one core."""
+    for topic in arguments.topic:
+        designs, nulls = designs_of(topic)
+        seconds = sum(estimated_seconds(one, arguments.draws, arguments.resamples) for one in (*designs, *nulls))
+        print(f"{topic:12} {seconds / 60:6.0f} minutes for {arguments.draws:,} data sets a line", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=2000, help="data sets a line (2,000 for a promise)")
     parser.add_argument("--resamples", type=int, default=1000, help="bootstrap samples an interval")
+    parser.add_argument("--topic", nargs="+", choices=TOPICS, default=list(TOPICS), help="only lines of these topics")
     parser.add_argument("--only", nargs="+", default=[""], help="only lines whose quantity holds one of these texts")
+    parser.add_argument("--store", type=Path, help="note what is measured in this file, and measure nothing twice")
+    parser.add_argument("--estimate", action="store_true", help="only say how long each topic would take")
     arguments = parser.parse_args()
-    measured = measure_coverage(arguments)
-    claims, any_claims = measure_false_claims(arguments)
-    result: dict[str, float | int] = {"lines": len(measured) + len(claims)}
-    if measured:
-        coverages = [coverage for coverage, _ in measured]
-        result |= {"promised": len(measured), "kept": sum(kept for _, kept in measured)}
-        result |= {"min": round(100 * min(coverages), 2), "max": round(100 * max(coverages), 2)}
+    if arguments.estimate:
+        estimate(arguments)
+        return
+    store = Store(arguments.store)
+    measured: list[Measured] = []
+    claimed: list[Measured] = []
+    promises: dict[str, tuple[float, float]] = {}
+    for topic in arguments.topic:
+        designs, nulls = designs_of(topic)
+        measured += measure_coverage(topic, designs, store, arguments)
+        claimed += measure_false_claims(topic, nulls, store, arguments)
+        promises |= {name: promise for design in designs for name, promise in design.promises.items()}
+    coverages = [(name, share) for one in measured for name, share in one.shares.items()]
+    claims = [share for one in claimed for share in one.shares.values()]
+    result: dict[str, float | int] = {"lines": len(coverages) + len(claims)}
+    if coverages:
+        kept = sum(promises[name][0] <= share <= promises[name][1] for name, share in coverages)
+        shares = [share for _name, share in coverages]
+        result |= {"promised": len(coverages), "kept": kept}
+        result |= {"min": round(100 * min(shares), 2), "max": round(100 * max(shares), 2)}
     if claims:
-        result |= {"false_claims": round(100 * max(claims), 2), "any_claim": round(100 * max(any_claims), 2)}
+        any_claim = max(one.any_claim for one in claimed)
+        result |= {"false_claims": round(100 * max(claims), 2), "any_claim": round(100 * any_claim, 2)}
     print(json.dumps(result))
 
 

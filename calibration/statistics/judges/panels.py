@@ -10,7 +10,7 @@ differences), both without the mean of their instruction and of their model, so 
 is the R2 of a judge with the best slope. The best single judge is chosen and scaled in the same folds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from calibration.statistics.judges.estimates import PeopleEstimate, people_estim
 from calibration.statistics.populations import CrossedVariance, left_out_groups
 from calibration.statistics.replicates import MOST_REPLICATES, Replicates, variance_of_replicates
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.weights.least_squares import Sums, floored_solve
 
 FOLDS = 5
 SPLITS = 3
@@ -30,6 +31,7 @@ DRAWS = 100
 """Bootstrap draws of instructions."""
 LEAST_JUDGES = 2
 COLLINEAR = 1e-9
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,11 @@ class PanelGain:
     models: int
     raters: int
 
+    @property
+    def better(self) -> bool:
+        """Whether the panel is shown to predict people's differences better than the best single judge."""
+        return self.panel.value > 0 and self.gain.value > 0 and self.gain.excludes_zero
+
 
 @dataclass(frozen=True)
 class _Differences:
@@ -160,61 +167,34 @@ class _Differences:
         return np.asarray(found - (inside @ (effects.T @ found.T)).T @ effects.T, dtype=np.float64)
 
 
-def panel_gain(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> PanelGain:
+def panel_gain(given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0) -> PanelGain:
     """What a panel of the judges adds to the best of them, as the mean over several divisions into folds.
 
     Only instructions with two or more rated responses (or a rated pair) count. The variance over instructions is that of
-    bootstrap draws in which everything is fitted and chosen anew; raters, and their answers to one instruction, are left out
-    in turn with the fits as they are. Raises TooFewRatings under two judges or 20 such instructions, and ConstantScores
+    bootstrap `draws` in which everything is fitted and chosen anew; raters, and their answers to one instruction, are left
+    out in turn with the fits as they are. Raises TooFewRatings under two judges or 20 such instructions, and ConstantScores
     where people's differences, or a judge's, are all alike.
     """
-    judges, value = np.asarray(given.judges, dtype=np.float64), np.asarray(given.value, dtype=np.float64)
-    if len(judges) < LEAST_JUDGES:
-        raise TooFewRatings(len(judges), LEAST_JUDGES, "judges")
-    rated, pool = _of_differences(given)
-    rows = _coded(given, rated)
-    if len(np.unique(rows.instruction)) < MIN_CLUSTERS:
-        raise TooFewRatings(len(np.unique(rows.instruction)), MIN_CLUSTERS, "instructions with people's differences")
-    kept = rated[given.response]
-    place = (np.cumsum(rated) - 1)[given.response[kept]].astype(np.int64)
-    given_value, rater = value[kept], cluster_codes(np.asarray(given.rater)[kept])
-    scores, n = judges[:, rated], int(rated.sum())
-    people = sum_by(place, n, given_value) / np.bincount(place, minlength=n)
-    own = rows.left(np.vstack([people, scores]))
-    spread = np.sqrt((own**2).mean(axis=1))
-    for at, size in enumerate(spread):
-        if size <= COLLINEAR * max(1.0, float(np.abs([people, *scores][at]).max())):
-            raise ConstantScores("differences of people" if at == 0 else f"differences of judge {at}", 0.0)
-    rng = np.random.default_rng(seed)
-    splits = [(rng.permutation(int(rows.instruction.max()) + 1) % folds)[rows.instruction] for _split in range(SPLITS)]
-    trained = [_folds(rows, people, scores, fold, folds) for fold in splits]
-    predicted = np.vstack([_predicted(parts, scores, fold) for parts, fold in zip(trained, splits, strict=True)])
-
-    def values(chosen: BoolArray) -> FloatArray:
-        counts = np.bincount(place[chosen], minlength=n)
-        known = counts > 0
-        means = sum_by(place[chosen], n, given_value[chosen])[known] / counts[known]
-        return _quantities(rows.select(known), means, predicted[:, known], SPLITS)
-
-    drawn = [_drawn(rows, people, scores, splits, folds, rng) for _draw in range(DRAWS)]
-    found = _variances(rows.instruction[place], rater[0], values, np.array(drawn), seed)
+    fitted = _fitted(given, folds, seed)
+    rows, judges = fitted.rows, len(fitted.scores)
+    found = _variances(fitted, draws, seed)
     estimates = [people_estimate(one, "plain", left_out=np.zeros(0), positions=given.positions) for one in found]
-    whole = _trained(rows, people, scores).rules[0]
-    weight = whole * spread[1:]
+    whole = _trained(rows, fitted.people, fitted.scores).rules[0]
+    weight = whole * fitted.spread
     total = float(weight.sum())
     instructions = int(rows.instruction.max()) + 1
-    gain, spare = estimates[2], 1 - instructions / pool
+    gain, spare = estimates[2], 1 - instructions / fitted.pool
     return PanelGain(
         members=tuple(
             PanelMember(
                 weight=float(weight[at]),
                 share=float(weight[at]) / total if total > 0 else 0.0,
                 slope=float(whole[at]),
-                used=sum(bool(one.rules[0][at] > 0) for parts in trained for one in parts),
-                chosen=sum(one.best == at for parts in trained for one in parts),
+                used=sum(bool(one.rules[0][at] > 0) for parts in fitted.trained for one in parts),
+                chosen=sum(one.best == at for parts in fitted.trained for one in parts),
                 alone=estimates[3 + at],
             )
-            for at in range(len(scores))
+            for at in range(judges)
         ),
         panel=estimates[0],
         single=estimates[1],
@@ -224,11 +204,11 @@ def panel_gain(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> Pane
         most_single=max(0.0, estimates[1].value) * spare,
         folds=folds,
         fits=folds * SPLITS,
-        n=n,
+        n=len(fitted.people),
         instructions=instructions,
-        pool=pool,
+        pool=fitted.pool,
         models=rows.models,
-        raters=rater[1],
+        raters=int(fitted.rater.max()) + 1,
     )
 
 
@@ -254,6 +234,70 @@ def weights_by_fold(given: JudgedAlike, fold: IntArray, folds: int) -> FloatArra
             raise TooFewRatings(left, 2 * folds, "instructions with people's differences that a judge goes with")
         found.append(rule)
     return np.array(found, dtype=np.float64)
+
+
+def panel_values(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> FloatArray:
+    """The quantities of panel_variances without their variances. Raises as panel_gain."""
+    fitted = _fitted(given, folds, seed)
+    return _quantities(fitted.rows, fitted.people, fitted.predicted, SPLITS)
+
+
+def panel_variances(
+    given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0
+) -> list[CrossedVariance]:
+    """The variances of panel_gain: of R2 of the panel, of R2 of the best single judge, of the gain, and of each judge's R2.
+
+    Raises as panel_gain.
+    """
+    return _variances(_fitted(given, folds, seed), draws, seed)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """What is fitted to the rated responses (n,), and what the variances are made of.
+
+    `people` are their means, `scores` (judges, n) the judges' and `spread` (judges,) that of their differences. Ratings (m,)
+    have the response's `place`, their `value`, and the `rater`'s code. `pool` instructions were judged.
+    `splits` are the divisions into folds, `trained` what was fitted without each, and `predicted` what that predicts.
+    """
+
+    rows: _Differences
+    people: FloatArray
+    scores: FloatArray
+    spread: FloatArray
+    place: IntArray
+    value: FloatArray
+    rater: IntArray
+    pool: int
+    splits: Sequence[IntArray]
+    trained: Sequence[Sequence["_Trained"]]
+    predicted: FloatArray
+    rng: np.random.Generator
+
+
+def _fitted(given: JudgedAlike, folds: int, seed: int) -> _Fitted:
+    judges, value = np.asarray(given.judges, dtype=np.float64), np.asarray(given.value, dtype=np.float64)
+    if len(judges) < LEAST_JUDGES:
+        raise TooFewRatings(len(judges), LEAST_JUDGES, "judges")
+    rated, pool = _of_differences(given)
+    rows = _coded(given, rated)
+    if len(np.unique(rows.instruction)) < MIN_CLUSTERS:
+        raise TooFewRatings(len(np.unique(rows.instruction)), MIN_CLUSTERS, "instructions with people's differences")
+    kept = rated[given.response]
+    place = (np.cumsum(rated) - 1)[given.response[kept]].astype(np.int64)
+    scores, n = judges[:, rated], int(rated.sum())
+    people = sum_by(place, n, value[kept]) / np.bincount(place, minlength=n)
+    own = rows.left(np.vstack([people, scores]))
+    spread = np.sqrt((own**2).mean(axis=1))
+    for at, size in enumerate(spread):
+        if size <= COLLINEAR * max(1.0, float(np.abs([people, *scores][at]).max())):
+            raise ConstantScores("differences of people" if at == 0 else f"differences of judge {at}", 0.0)
+    rng = np.random.default_rng(seed)
+    splits = [(rng.permutation(int(rows.instruction.max()) + 1) % folds)[rows.instruction] for _split in range(SPLITS)]
+    trained = [_folds(rows, people, scores, fold, folds) for fold in splits]
+    predicted = np.vstack([_predicted(parts, scores, fold) for parts, fold in zip(trained, splits, strict=True)])
+    rater = cluster_codes(np.asarray(given.rater)[kept])[0]
+    return _Fitted(rows, people, scores, spread[1:], place, value[kept], rater, pool, splits, trained, predicted, rng)
 
 
 @dataclass(frozen=True)
@@ -293,47 +337,111 @@ def _quantities(rows: _Differences, people: FloatArray, predicted: FloatArray, s
     return np.concatenate([[r2[0], r2[1], r2[0] - r2[1]], r2[2:]])
 
 
-def _drawn(
-    rows: _Differences,
-    people: FloatArray,
-    scores: FloatArray,
-    splits: Sequence[IntArray],
-    folds: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """The quantities of a draw of instructions with replacement; all draws of an instruction stay in its fold."""
-    k = int(rows.instruction.max()) + 1
+def _moments(rows: _Differences, people: FloatArray, scores: FloatArray) -> FloatArray:
+    """Products (instructions, d, d) of people's means, the judges' scores and the models' effects, by instruction.
+
+    They are without the instruction's mean where `rows` are single responses, and add up over instructions.
+    """
+    n = len(people)
+    effects = np.zeros((n, rows.models))
+    effects[np.arange(n), rows.model] = 1.0
+    if rows.rival is not None:
+        effects[np.arange(n), rows.rival] = -1.0
+    columns = np.column_stack([people, scores.T, effects])
     order = np.argsort(rows.instruction, kind="stable")
-    sizes = np.bincount(rows.instruction, minlength=k)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    chosen = rng.integers(0, k, size=k)
-    places = np.concatenate([order[starts[one] : starts[one] + sizes[one]] for one in chosen.tolist()])
-    some = replace(rows.select(places), instruction=np.repeat(np.arange(k), sizes[chosen]).astype(np.int64))
-    own = scores[:, places]
-    predicted = []
-    for fold in splits:
-        parts = fold[places]
-        predicted.append(_predicted(_folds(some, people[places], own, parts, folds), own, parts))
-    return _quantities(some, people[places], np.vstack(predicted), len(splits))
+    found = []
+    for places in np.split(order, np.cumsum(np.bincount(rows.instruction))[:-1]):
+        own = columns[places]
+        if rows.rival is None:
+            own = own - own.mean(axis=0)
+        found.append(own.T @ own)
+    return np.array(found)
 
 
-def _variances(
-    instruction: IntArray, rater: IntArray, values: Callable[[BoolArray], FloatArray], drawn: FloatArray, seed: int
-) -> list[CrossedVariance]:
-    """Variances (q,) with the bootstrap's `drawn` (draws, q) over instructions, and raters and cells left out in turn.
+def _from_moments(moments: FloatArray, judges: int, folds: Sequence[IntArray], counts: FloatArray) -> FloatArray:
+    """The quantities of _quantities (draws, 3 + judges) where everything is fitted and chosen anew, nan if undefined.
+
+    Each instruction counts `counts` (draws, instructions) times; `folds` are its fold in each division.
+    """
+    k, d, _ = moments.shape
+    z = 1 + judges
+    every = counts @ moments.reshape(k, d * d)
+    total = every.reshape(-1, d, d)
+    inverse = np.linalg.pinv(total[:, z:, z:], rcond=COLLINEAR, hermitian=True)
+    whole = _left_of(total, z)[:, 0, 0]
+    known = whole > 0
+    r2 = np.zeros((len(counts), 2 + judges))
+    for fold in folds:
+        squares, moved = np.zeros(r2.shape), np.zeros((*r2.shape, d - z))
+        for code in np.unique(fold):
+            own = ((counts * (fold == code)) @ moments.reshape(k, d * d)).reshape(-1, d, d)
+            rules = _rules_from(_left_of(total - own, z))
+            errors = np.concatenate([np.full((*r2.shape, 1), -1.0), rules], axis=2)
+            squares += np.einsum("bqi,bij,bqj->bq", errors, own[:, :z, :z], errors)
+            moved += errors @ own[:, :z, z:]
+        squares -= np.einsum("bqi,bij,bqj->bq", moved, inverse, moved)
+        r2 += 1 - squares / np.where(known, whole, np.nan)[:, None]
+    r2 /= len(folds)
+    return np.column_stack([r2[:, :2], r2[:, 0] - r2[:, 1], r2[:, 2:]])
+
+
+def _left_of(moments: FloatArray, z: int) -> FloatArray:
+    """Products (b, z, z) of people and judges without what the models' effects explain."""
+    effects = moments[:, :z, z:]
+    inverse = np.linalg.pinv(moments[:, z:, z:], rcond=COLLINEAR, hermitian=True)
+    return np.asarray(moments[:, :z, :z] - effects @ inverse @ effects.transpose(0, 2, 1), dtype=np.float64)
+
+
+def _rules_from(left: FloatArray) -> FloatArray:
+    """The rules (b, 2 + judges, judges) of _trained from products (b, 1 + judges, 1 + judges)."""
+    size, shared = np.diagonal(left, axis1=1, axis2=2)[:, 1:], left[:, 1:, 0]
+    rounding = ROUNDING * np.maximum(size.max(axis=1, keepdims=True), 0.0)
+    seen = size > rounding
+    safe = np.where(seen, size, 1.0)
+    slope = np.where(seen, np.maximum(shared, 0.0) / safe, 0.0)
+    explained = slope**2 * size
+    judges = size.shape[1]
+    alone = slope[:, :, None] * np.eye(judges)
+    best = explained.argmax(axis=1)
+    single = alone[np.arange(len(left)), best]
+    unit = np.sqrt(safe)
+    gram = np.where(seen[:, :, None] & seen[:, None, :], left[:, 1:, 1:], 0.0) / (unit[:, :, None] * unit[:, None, :])
+    zeros = np.zeros(len(left))
+    solved = floored_solve(Sums(gram, np.where(seen, shared, 0.0) / unit, left[:, 0, 0], zeros, zeros), 0.0)
+    return np.concatenate([(solved / unit)[:, None], single[:, None], alone], axis=1)
+
+
+def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
+    """Variances with a bootstrap over instructions, and raters and cells left out in turn.
 
     The choice of the best judge jumps, for which leaving out one instruction at a time finds no variance; a bootstrap does.
     """
+    rows, people, place = fitted.rows, fitted.people, fitted.place
+
+    def values(chosen: BoolArray) -> FloatArray:
+        counts = np.bincount(place[chosen], minlength=len(people))
+        known = counts > 0
+        means = sum_by(place[chosen], len(people), fitted.value[chosen])[known] / counts[known]
+        return _quantities(rows.select(known), means, fitted.predicted[:, known], SPLITS)
+
+    instruction = rows.instruction[place]
     value = values(np.ones(instruction.size, dtype=np.bool_))
-    _, of_raters, cells = left_out_groups(instruction, rater, most=MOST_REPLICATES, seed=seed)
+    _, of_raters, cells = left_out_groups(instruction, fitted.rater, most=MOST_REPLICATES, seed=seed)
     by_rater, by_cell = (
         np.array([values(codes != code) for code in range(int(codes.max()) + 1)]) for codes in (of_raters, cells)
     )
+    k = int(rows.instruction.max()) + 1
+    _, first = np.unique(rows.instruction, return_index=True)
+    chosen = fitted.rng.integers(0, k, size=(draws, k))
+    counts = np.bincount((chosen + k * np.arange(draws)[:, None]).ravel(), minlength=draws * k).reshape(draws, k)
+    moments = _moments(rows, people, fitted.scores)
+    of_instruction = [fold[first] for fold in fitted.splits]
+    drawn = _from_moments(moments, len(fitted.scores), of_instruction, counts.astype(np.float64))
     known = drawn[np.isfinite(drawn).all(axis=1)]
     g = len(known)
     # As replicates of a jackknife: their (g - 1)/g times the sum of squares is the variance of the draws.
     by_instruction = value + (known - known.mean(axis=0)) * (g**0.5 / (g - 1))
-    sizes = int(instruction.max()) + 1, int(rater.max()) + 1
+    sizes = k, int(fitted.rater.max()) + 1
     found = []
     for at in range(value.size):
         one = slice(at, at + 1)

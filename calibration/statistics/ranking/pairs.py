@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibration.statistics.agreement.proportions import share_ends_of_clusters
+from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.ranking.bradley_terry import (
     BradleyTerry,
     BradleyTerryIntervals,
@@ -31,7 +33,8 @@ from calibration.statistics.ranking.paired_effects import (
     paired_effects,
 )
 from calibration.statistics.ranking.rank_intervals import ranks
-from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, IntervalKind
+from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, cluster_codes
+from calibration.statistics.shares import ShareInterval
 
 __all__ = [
     "BradleyTerry",
@@ -67,8 +70,10 @@ __all__ = [
 class Points:
     """Points of each model, arrays (k,) in the order of `models`: a win counts 1, a tie 0.5, a loss 0.
 
-    `total` is their sum and `per_game` their mean, with ends over whole clusters as `interval_kind` says; `rank` is by
-    `total`, as in the source, and `rank_per_game` by `per_game`, which is fair if models were compared unequally often.
+    `total` is their sum and `per_game` their mean, with ends over whole clusters as `interval_kind` says: "wilson95", a
+    bootstrap's for a model in fewer than 20 clusters, because a model that won every comparison is not certain to win all
+    others; or "leave_one_out_range" or "none". `rank` is by `total`, as in the source, and `rank_per_game` by `per_game`,
+    which is fair if models were compared unequally often.
     """
 
     models: tuple[Hashable, ...]
@@ -81,7 +86,7 @@ class Points:
     wins: IntArray
     ties: IntArray
     losses: IntArray
-    interval_kind: IntervalKind
+    interval_kind: ShareInterval
     clusters: int
     draws: int
     seed: int
@@ -99,22 +104,39 @@ def points(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = M
     per_game = total / ended.sum(axis=1)
     ends = sample_ends(per_game, sample, tables, (played > 0).all(axis=1))
     wins, ties, losses = ended.T.astype(np.int64)
+    low, high, kind = ends.low, ends.high, ends.kind
+    stated: ShareInterval = kind
+    if kind == "bootstrap95":
+        (low, high), stated = _wilson(games, low, high), "wilson95"
     return Points(
         models=games.models,
         total=total,
         per_game=per_game,
-        per_game_low=ends.low,
-        per_game_high=ends.high,
+        per_game_low=low,
+        per_game_high=high,
         rank=ranks(total),
         rank_per_game=ranks(per_game),
         wins=wins,
         ties=ties,
         losses=losses,
-        interval_kind=ends.kind,
+        interval_kind=stated,
         clusters=ends.clusters,
         draws=ends.draws,
         seed=seed,
     )
+
+
+def _wilson(games: Games, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends (k,) of points per game, and those given for models in too few clusters for Wilson's."""
+    least, most = low.copy(), high.copy()
+    for model in range(len(games.models)):
+        won = np.concatenate([games.score[games.first == model], 1 - games.score[games.second == model]])
+        cluster = np.concatenate([games.cluster[games.first == model], games.cluster[games.second == model]])
+        codes, k = cluster_codes(cluster)
+        if k >= MIN_CLUSTERS:
+            entries = np.bincount(codes, minlength=k).astype(np.float64)
+            least[model], most[model] = share_ends_of_clusters(sum_by(codes, k, won), entries)
+    return least, most
 
 
 def outcomes_by_model(tables: FloatArray, models: int) -> FloatArray:

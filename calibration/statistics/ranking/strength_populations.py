@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.crossed import Crossed, crossed_refits
+from calibration.statistics.agreement.proportions import REACH, effective_answers, wilson_ends
+from calibration.statistics.crossed import Crossed, WhyNot, crossed_refits
 from calibration.statistics.populations import MOST_REPLICATES
 from calibration.statistics.ranking.bradley_terry import BradleyTerry, chains, strengths, strongly_connected
 from calibration.statistics.ranking.comparisons import Games, cells, half_tie_wins, pair_indices, pair_tables
@@ -71,6 +72,51 @@ def crossed_points(games: Games, raters: IntArray | None) -> Crossed:
         return (ended[..., 0] + ended[..., 1] / 2) / np.maximum(played, 1), (played > 0).all(axis=1)
 
     return _crossed(games, raters, per_game, per_game(pair_tables(games).total[None])[0][0])
+
+
+@dataclass(frozen=True)
+class WinRates:
+    """Points per comparison of each model (k,), 0 to 1, with 95 % ends for such raters and for these raters.
+
+    `not_stated` says why there are none for such raters, '' where there are; ends that are not stated are nan.
+    """
+
+    value: FloatArray
+    such_low: FloatArray
+    such_high: FloatArray
+    these_low: FloatArray
+    these_high: FloatArray
+    not_stated: WhyNot
+
+
+def win_rates(games: Games, raters: IntArray | None) -> WinRates:
+    """Win rates, a tie counting half, with Wilson's interval of as many independent answers as are as uncertain.
+
+    Without that, a model that won every comparison would be certain to win all others. `raters` as for crossed_strengths.
+    """
+    found = crossed_points(games, raters)
+    k = len(games.models)
+    played = outcomes_by_model(pair_tables(games).total[None], k)[0].sum(axis=1)
+    these, such = (
+        _share_ends(found, variance, played, of) for variance, of in ((found.these, False), (found.such, True))
+    )
+    why: WhyNot = found.not_stated[0] or ""
+    if raters is None and why != "few_instructions":
+        why = "positions"
+    if why == "few_instructions":
+        these = np.full_like(these, np.nan)
+    return WinRates(found.value, such[:, 0], such[:, 1], these[:, 0], these[:, 1], why)
+
+
+def _share_ends(found: Crossed, variance: FloatArray, played: FloatArray, such: bool) -> FloatArray:
+    """Ends (k, 2) of shares over `played` comparisons (k,); nan where there is no variance."""
+    reach = found.reach(such=such)
+    ends = np.full((len(played), 2), np.nan)
+    for place in np.flatnonzero(np.isfinite(variance)).tolist():
+        share, units = float(np.clip(found.value[place], 0.0, 1.0)), float(found.n_instructions[place])
+        effective = effective_answers(share, float(variance[place]), units, float(played[place]))
+        ends[place] = wilson_ends(share, effective * (REACH / float(reach[place])) ** 2)
+    return ends
 
 
 def crossed_davidson(games: Games, raters: IntArray | None, fit: Davidson) -> Crossed:

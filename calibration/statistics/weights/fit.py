@@ -19,7 +19,8 @@ from calibration.statistics.resampling import (
     cluster_codes,
     cluster_intervals,
 )
-from calibration.statistics.weights.gains import Gain, better_than_equal, equal_gain
+from calibration.statistics.weights.gains import Gain, better_than_equal, equal_gain, left_out_errors
+from calibration.statistics.weights.held_out import HeldOutR2, held_out_r2
 from calibration.statistics.weights.least_squares import (
     COLLINEAR,
     KKT_ALLOWED,
@@ -136,9 +137,10 @@ class WeightCertificate:
     each kind that was labelled: "instruction", "rater", "model". `out_of_sample` and `intervals` have the same keys,
     less those with fewer than two clusters (intervals: instruction and rater only). `gain` is that over equal weights on
     held-out instructions, None with a single instruction, and `better` whether it is shown (see better_than_equal).
-    `populations` are the intervals for such and for these raters, None in certificates made before. `warnings` are codes,
-    sorted: collinear; few_clusters (under 20 instructions); few_raters (under 20); no_cross_validation (one
-    instruction); not_better_than_equal (not shown on held-out instructions); rows_under_10_per_item; underdetermined_fold.
+    `populations` are the intervals for such and for these raters, `held_out` those of R2 on held-out instructions, None in
+    certificates made before. `warnings` are codes, sorted: collinear; few_clusters (under 20 instructions); few_raters
+    (under 20); no_cross_validation (one instruction); not_better_than_equal (not shown on held-out instructions);
+    rows_under_10_per_item; underdetermined_fold.
     """
 
     fit: WeightFit
@@ -155,6 +157,7 @@ class WeightCertificate:
     gain: Gain | None = None
     better: bool = False
     populations: WeightPopulations | None = None
+    held_out: HeldOutR2 | None = None
 
 
 def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFAULT_FLOOR) -> WeightFit:
@@ -238,7 +241,13 @@ def certify_weights(
         out_of_sample[kind] = predict_left_out(sums, floor)
         if kind != "model":
             intervals[kind] = weight_intervals(sums, floor, draws=draws, seed=seed, min_clusters=min_clusters)
-    gain = equal_gain(x, y, instructions, raters, floor=floor) if clusters["instruction"] > 1 else None
+    gain = held_out = None
+    if clusters["instruction"] > 1:
+        keys = [str(place) for place in range(x.shape[1])]
+        errors = left_out_errors((x, y, keys, instructions), {}, floor=floor, raters=raters)
+        gain = equal_gain(errors)
+        r2 = out_of_sample["instruction"].r2
+        held_out = held_out_r2(r2, x, y, errors.instructions, errors.raters, floor=floor, seed=seed)
     ends = intervals.get("instruction")
     populations = weight_populations(
         x,
@@ -264,6 +273,7 @@ def certify_weights(
         seed=seed,
         gain=gain,
         populations=populations,
+        held_out=held_out,
     )
     return with_finding(certificate, better_than_equal([gain])[0])
 

@@ -165,12 +165,8 @@ def decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return found
 
 
-def equal_gain(
-    answers: FloatArray, overall: FloatArray, instructions: Labels, raters: Labels | None, *, floor: float
-) -> Gain:
-    """The gain of the fitted weights over equal weights. Raises TooFewRatings with fewer than two instructions."""
-    keys = [str(place) for place in range(answers.shape[1])]
-    found = left_out_errors((answers, overall, keys, instructions), {}, floor=floor, raters=raters)
+def equal_gain(found: LeftOutErrors) -> Gain:
+    """The gain of the fitted weights over equal weights."""
     saved = found.errors["equal"] - found.errors["own"]
     return error_gain(saved, found.instructions, found.raters, spread=found.spread)
 

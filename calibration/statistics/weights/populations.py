@@ -99,10 +99,10 @@ def populations_of(found: Crossed, at_floor: BoolArray, *, positions: bool) -> W
     if positions and why != "few_instructions":
         why = "positions"
     such_low, such_high = (nothing, nothing) if why else _cut_at_floor(found, at_floor, such=True)
-    such_r2 = None if why or n_raters < LEAST_RATERS_FOR_R2 else _r2_ends(found, such=True)
+    such_r2 = None if why or n_raters < LEAST_RATERS_FOR_R2 else r2_ends(found, such=True)
     stated = n_instructions >= MIN_CLUSTERS and not np.isnan(found.these).any()
     low, high = _cut_at_floor(found, at_floor, such=False) if stated else (nothing, nothing)
-    r2 = _r2_ends(found, such=False) if stated else None
+    r2 = r2_ends(found, such=False) if stated else None
     return WeightPopulations(
         such_low=such_low,
         such_high=such_high,
@@ -144,7 +144,7 @@ def _cut_at_floor(found: Crossed, at_floor: BoolArray, *, such: bool) -> tuple[F
     return np.maximum(start, least), np.clip(end, least, 100.0)
 
 
-def _r2_ends(found: Crossed, *, such: bool) -> tuple[float, float]:
+def r2_ends(found: Crossed, *, such: bool) -> tuple[float, float]:
     """Ends of R2. What raters add to it is a variance itself, which few of them show too small and estimate badly: for such
     raters the middle is corrected by the jackknife's estimate of bias, and the degrees of freedom are R - 1."""
     from scipy.special import stdtrit

@@ -99,10 +99,8 @@ def lines_for_such() -> str:
 def population_columns(digits: int) -> list[Column]:
     """The columns of both intervals: for raters like these, and for exactly these raters."""
     return [
-        Column(gettext("Raters like these: from"), digits, optional=True),
-        Column(gettext("to"), digits, optional=True),
-        Column(gettext("Exactly these raters: from"), digits, optional=True),
-        Column(gettext("to"), digits, optional=True),
+        *Column.ends(gettext("Raters like these: from"), gettext("to"), digits, optional=True),
+        *Column.ends(gettext("Exactly these raters: from"), gettext("to"), digits, optional=True),
     ]
 
 
@@ -298,8 +296,12 @@ def _points(found: Points | Missing, such: SuchEnds | Missing | None, clusters: 
         return Block("points", title, reason=reason_of(found))
     order = _ranked_first(found.per_game, found.rank_per_game)
     cells = [_cells(found.per_game, found.per_game_low, found.per_game_high, i, found.interval_kind) for i in order]
+    stated = isinstance(such, SuchEnds)
     figure = interval_bars(
-        [Bar(str(found.models[i]), *cell) for i, cell in zip(order, cells, strict=True)],
+        [
+            Bar(str(found.models[i]), cell[0], *(_such_cells(such, i) if stated else cell[1:]))
+            for i, cell in zip(order, cells, strict=True)
+        ],
         title=title,
         x_title=gettext("Points per comparison"),
         rule=0.5,
@@ -327,8 +329,8 @@ def _points(found: Points | Missing, such: SuchEnds | Missing | None, clusters: 
             for i, cell in zip(order, cells, strict=True)
         ],
     )
-    caption = ends_meaning(found.interval_kind, found.clusters, clusters)
-    return Block("points", title, figure=figure, caption=caption, table=table)
+    caption = lines_for_such() if stated else ends_meaning(found.interval_kind, found.clusters, clusters)
+    return Block("points", title, figure=figure, caption=caption, table=table, notes=[populations_note(clusters)])
 
 
 def _such_cells(such: SuchEnds | Missing | None, place: int) -> tuple[float | None, float | None]:
@@ -344,6 +346,12 @@ def _cells(value: FloatArray, low: FloatArray, high: FloatArray, place: int, kin
     return cells_of(float(value[place]), float(low[place]), float(high[place]), kind)
 
 
+def _main_ends(found: TieStrengths, such: SuchEnds | Missing | None, place: int) -> tuple[float, float]:
+    """The ends for raters like these, or where they are not stated those for exactly these raters."""
+    ends = such if isinstance(such, SuchEnds) else found
+    return float(ends.low[place]), float(ends.high[place])
+
+
 def _davidson(found: TieStrengths | Missing, such: SuchEnds | Missing | None) -> Block:
     title = gettext("Strength with ties as an outcome (Davidson)")
     if isinstance(found, Missing):
@@ -351,7 +359,7 @@ def _davidson(found: TieStrengths | Missing, such: SuchEnds | Missing | None) ->
     order = _ranked_first(found.strength, found.rank)
     kind = found.interval_kind
     figure = ranges(
-        [RangeRow(found.models[i], [Span(found.strength[i], found.low[i], found.high[i])]) for i in order],
+        [RangeRow(found.models[i], [Span(found.strength[i], *_main_ends(found, such, i))]) for i in order],
         title=title,
         x_title=gettext("Strength in Elo points"),
         series=[gettext("Davidson")],

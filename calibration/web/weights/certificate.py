@@ -72,7 +72,7 @@ def _explained(one: WeightCertificate, *, items: bool) -> str:
     """Say what the weights explain of what was held out, and that it may be worse than the mean."""
     unseen = one.out_of_sample["instruction"]
     values = {
-        "r2": number(unseen.r2),
+        "r2": held_out_words(one),
         "equal": number(unseen.equal_r2),
         "over": counted(unseen.clusters, "items" if items else "instructions"),
     }
@@ -82,6 +82,16 @@ def _explained(one: WeightCertificate, *, items: bool) -> str:
         )
         return worse % values
     return gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(over)s).") % values
+
+
+def held_out_words(one: WeightCertificate) -> str:
+    """Write R2 on held-out instructions with both of its intervals, as far as they are stated."""
+    r2, found = one.out_of_sample["instruction"].r2, one.held_out
+    if found is None:
+        return number(r2)
+    such = None if found.such_low is None or found.such_high is None else (found.such_low, found.such_high)
+    these = None if found.these_low is None or found.these_high is None else (found.these_low, found.these_high)
+    return both_words(r2, such, these)
 
 
 def populations_sentence(certificate: WeightCertificate, *, items: bool = False) -> str:

@@ -279,14 +279,26 @@ def _rival_rows(category: ShownCategory) -> list[list[Numbers]]:
 
 def _unseen_columns() -> list[Column]:
     equal = Column(gettext("R² of equal weights"), 3)
-    return [Column(gettext("Left out")), Column(gettext("Groups"), 0), Column("R²", 3), Column("MSE", 2), equal]
+    ends = [
+        *Column.ends(gettext("Raters like these: low"), gettext("Raters like these: high"), 3, optional=True),
+        *Column.ends(gettext("These raters: low"), gettext("These raters: high"), 3, optional=True),
+    ]
+    return [Column(gettext("Left out")), Column(gettext("Groups"), 0), Column("R²", 3), *ends, Column("MSE", 2), equal]
 
 
 def _unseen_rows(certificate: WeightCertificate) -> list[list[Numbers]]:
     """List how well held-out instructions, raters and models are predicted, compared with equal weights."""
     labels = {"instruction": gettext("One instruction"), "rater": gettext("One rater"), "model": gettext("One model")}
     known = [(labels[kind], certificate.out_of_sample[kind]) for kind in labels if kind in certificate.out_of_sample]
-    return [[label, unseen.clusters, unseen.r2, unseen.mse, unseen.equal_r2] for label, unseen in known]
+    nothing: list[Numbers] = [None] * 4
+    found = certificate.held_out
+    ends = {}
+    if found is not None:
+        ends[labels["instruction"]] = [found.such_low, found.such_high, found.these_low, found.these_high]
+    return [
+        [label, unseen.clusters, unseen.r2, *ends.get(label, nothing), unseen.mse, unseen.equal_r2]
+        for label, unseen in known
+    ]
 
 
 def _pooling(one: CategoryFit) -> str:

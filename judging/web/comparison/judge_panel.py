@@ -132,7 +132,7 @@ def opening_of(report: JudgePanel) -> str:
             "The panel of %(judges)d judges predicts people's differences between models no better than the models' means "
             "do: out of sample, its R² is %(panel)s. The gain over the best single judge (%(judge)s) is %(gain)s."
         )
-    elif found.gain.excludes_zero and found.gain.value > 0:
+    elif found.better:
         first = gettext(
             "The panel of %(judges)d judges predicts people's differences between models better than the best single "
             "judge (%(judge)s): out of sample, its R² is %(panel)s against %(single)s, a gain of %(gain)s."

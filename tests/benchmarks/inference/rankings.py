@@ -8,7 +8,7 @@ from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, held, se
 from calibration.statistics.ranking.bradley_terry import bradley_terry
 from calibration.statistics.ranking.comparisons import as_games, pair_indices
 from calibration.statistics.ranking.populations import crossed_means, differences_shown, ranks_left, skewed_reach
-from calibration.statistics.ranking.strength_populations import crossed_strengths
+from calibration.statistics.ranking.strength_populations import crossed_points, crossed_strengths, win_rates
 
 SEVERITY, TASTE = 0.5, 0.15
 """Standard deviations of a rater's severity on a scale of 1 to 6 (.10 of it) and of a rater's liking of each model."""
@@ -72,7 +72,7 @@ def skewed_design(instructions) -> Design:
     return Design(f"{instructions} instructions, lognormal scores", {name: SKEWED}, draw, rows_fail=False)
 
 
-def compared(rng, instructions, raters, truth, *, each=None):
+def compared(rng, instructions, raters, truth, *, each=None, ties=0.2):
     """Games on six random pairs an instruction, and their raters, whose liking of a model differs by its logarithm."""
     m, k, pairs = min(raters, each or raters), len(truth), np.column_stack(pair_indices(len(truth)))
     taste, own = rng.normal(scale=LOG_TASTE, size=(raters, k)), rng.normal(scale=0.5, size=(instructions, k))
@@ -84,11 +84,12 @@ def compared(rng, instructions, raters, truth, *, each=None):
     ahead = truth[first] - truth[second] + own[instruction, first] - own[instruction, second]
     ahead = ahead + taste[person, first] - taste[person, second]
     won = rng.random(len(ahead)) < 1 / (1 + np.exp(-ahead))
-    score = np.where(rng.random(len(ahead)) < 0.2, 0.5, won)
+    score = np.where(rng.random(len(ahead)) < ties, 0.5, won)
     return as_games(first, second, score, clusters=instruction), np.unique(person, return_inverse=True)[1]
 
 
 TRUTH = np.array([0.6, 0.2, -0.2, -0.6])
+LOPSIDED = np.array([4.5, 0.2, -0.2, -4.5])
 
 
 @cache
@@ -96,6 +97,33 @@ def true_strengths() -> np.ndarray:
     """Bradley-Terry strengths of very many instructions and raters, of whom no two like the models alike."""
     many = [compared(np.random.default_rng(seed), 2_000, 2_000, TRUTH, each=3)[0] for seed in range(8)]
     return np.mean([bradley_terry(games).strength for games in many], axis=0)
+
+
+@cache
+def true_win_rates(lopsided: bool) -> np.ndarray:
+    """Points per comparison of the models over very many instructions and raters."""
+    truth = LOPSIDED if lopsided else TRUTH
+    many = [
+        compared(np.random.default_rng(seed), 2_000, 2_000, truth, each=3, ties=0.02 if lopsided else 0.2)[0]
+        for seed in range(8)
+    ]
+    return np.mean([crossed_points(games, None).value for games in many], axis=0)
+
+
+def win_rates_design(instructions, raters, each, *, lopsided=False) -> Design:
+    """Win rates, a tie counting half; lopsided, the best model hardly ever loses."""
+    end = f"{raters} raters, {'near 0 and 1' if lopsided else f'{instructions} instructions'}"
+    name = f"win rates, such raters, {end}"
+
+    def draw(rng, resamples, clustered):
+        truth = LOPSIDED if lopsided else TRUTH
+        games, rater = compared(rng, instructions, raters, truth, each=each, ties=0.02 if lopsided else 0.2)
+        found = win_rates(games, rater)
+        return {name: held(found.such_low, found.such_high, true_win_rates(lopsided))}
+
+    promise = FIVE_RATERS if raters >= FEW else AT_LEAST
+    text = f"{instructions} instructions x 6 pairs x {min(raters, each or raters)} of {raters} raters"
+    return Design(text, {name: promise}, draw, rows_fail=False)
 
 
 def strengths_design(instructions, raters, each) -> Design:
@@ -140,6 +168,8 @@ def designs() -> list[Design]:
     lines = [means_design(n, raters, each) for raters, each in POOLS for n in (30, 60, 200)]
     lines += [means_design(60, raters, each, ceiling=True) for raters, each in POOLS]
     lines += [skewed_design(n) for n in (20, 30, 50)]
+    lines += [win_rates_design(n, raters, each) for raters, each in POOLS for n in (40, 100)]
+    lines += [win_rates_design(40, raters, each, lopsided=True) for raters, each in POOLS]
     return lines + [strengths_design(n, raters, each) for raters, each in POOLS for n in (40, 100)]
 
 

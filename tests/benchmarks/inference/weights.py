@@ -6,6 +6,8 @@ import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, held
 
 from calibration.statistics.weights.fit import certify_weights, fit_weights, pool_weights
+from calibration.statistics.weights.gains import left_out_errors
+from calibration.statistics.weights.held_out import held_out_r2
 from calibration.statistics.weights.populations import TheseEnds, WeightPopulations, weight_populations
 from calibration.statistics.weights.rivals import rival_methods
 
@@ -44,6 +46,22 @@ def truth(weights, ceiling) -> tuple[np.ndarray, float]:
     return fit.weights, fit.r2
 
 
+@cache
+def held_out_truth(instructions, raters, weights, ceiling, each) -> float:
+    """R2 on an instruction that weights fitted in a study of this size, but by very many raters, have not seen."""
+    _, y, *_ = rated(np.random.default_rng(2409), 4_000, 4_000, weights, each=20, ceiling=ceiling)
+    drawn = (
+        rated(np.random.default_rng([2409, seed]), instructions, 4_000, weights, each=each or raters, ceiling=ceiling)
+        for seed in range(max(60, 18_000 // instructions))
+    )
+    return 1 - float(np.mean([held_out_errors(*one).mean() for one in drawn])) / float(y.var())
+
+
+def held_out_errors(x, y, instructions, raters) -> np.ndarray:
+    keys = [str(place) for place in range(x.shape[1])]
+    return left_out_errors((x, y, keys, instructions), {}, floor=0.5, raters=raters).errors["own"]
+
+
 def intervals(x, y, instructions, raters) -> WeightPopulations:
     fit = fit_weights(x, y)
     none = TheseEnds(fit.weights, fit.weights, fit.r2, fit.r2, "none")
@@ -51,16 +69,21 @@ def intervals(x, y, instructions, raters) -> WeightPopulations:
 
 
 def like_these_design(instructions, raters, weights, ceiling, each, end) -> Design:
-    names = f"weights, such raters{end}", f"R2, such raters{end}"
+    names = f"weights, such raters{end}", f"R2, such raters{end}", f"R2 held out, such raters{end}"
     promise = FIVE_RATERS if raters >= FEW else AT_LEAST
 
     def draw(rng, resamples, clustered):
-        found = intervals(*rated(rng, instructions, raters, weights, each=each, ceiling=ceiling))
+        x, y, *codes = rated(rng, instructions, raters, weights, each=each, ceiling=ceiling)
+        found = intervals(x, y, *codes)
+        r2 = 1 - held_out_errors(x, y, *codes).mean() / y.var()
+        unseen = held_out_r2(float(r2), x, y, *codes, floor=0.5)
         true, r2 = truth(weights, ceiling)
+        out = held_out_truth(instructions, raters, weights, ceiling, each) if raters > 2 else 0.0
         on_r2 = np.array([]) if found.such_r2_low is None else held(found.such_r2_low, found.such_r2_high, r2)
-        return {names[0]: held(found.such_low, found.such_high, true), names[1]: on_r2}
+        on_unseen = np.array([]) if unseen.such_low is None else held(unseen.such_low, unseen.such_high, out)
+        return {names[0]: held(found.such_low, found.such_high, true), names[1]: on_r2, names[2]: on_unseen}
 
-    promises = {names[0]: promise} | ({names[1]: promise} if raters > 2 else {})
+    promises = dict.fromkeys(names if raters > 2 else names[:1], promise)
     return Design(f"{instructions} instructions x 2 responses x {raters} raters", promises, draw, rows_fail=False)
 
 

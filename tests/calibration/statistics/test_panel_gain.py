@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.judges.panels import JudgedAlike, panel_gain, stacked_panel
+from calibration.statistics.judges.panels import (
+    JudgedAlike,
+    _fitted,
+    _from_moments,
+    _moments,
+    _quantities,
+    panel_gain,
+    stacked_panel,
+)
 
 INSTRUCTIONS, MODELS, RATERS = 30, 4, 4
 
@@ -39,6 +47,19 @@ def test_two_judges_with_errors_of_their_own_are_shown_to_be_better_than_one():
     assert found.gain.population == "such" and found.gain.low < found.gain.these_low
     assert (found.n, found.instructions, found.pool, found.raters) == (240, 60, 60, RATERS)
     assert found.most == 0
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_sums_of_products_give_what_the_rows_give(pairs):
+    """The bootstrap works on products by instruction; every instruction taken once is the data themselves."""
+    data = given([0.7, 0.5, 0.2])
+    if pairs:
+        data = replace(data, rivals=(np.asarray(data.models) + 1) % MODELS)
+    fitted = _fitted(data, 5, 0)
+    moments = _moments(fitted.rows, fitted.people, fitted.scores)
+    first = np.unique(fitted.rows.instruction, return_index=True)[1]
+    found = _from_moments(moments, 3, [fold[first] for fold in fitted.splits], np.ones((1, INSTRUCTIONS)))
+    assert found[0] == pytest.approx(_quantities(fitted.rows, fitted.people, fitted.predicted, 3))
 
 
 def test_a_judge_without_relation_is_not_shown_to_help():

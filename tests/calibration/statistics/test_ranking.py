@@ -32,6 +32,7 @@ from calibration.statistics.ranking.pairs import (
     scores_of_first,
     simulate_elo_variance,
 )
+from calibration.statistics.ranking.strength_populations import win_rates
 
 
 def simulated(seed=0, models=5, n=1500, clusters=60, tie=0.2, spread=1.0, position=0.0):
@@ -96,9 +97,23 @@ def test_order_and_sides_of_games_leave_points_alone(played, random):
 def test_points_interval_covers_and_uses_clusters():
     games, _ = simulated()
     result = points(games, draws=400)
-    assert result.interval_kind == "bootstrap95"
+    assert result.interval_kind == "wilson95"
     assert result.clusters == 60
     assert ((result.per_game_low < result.per_game) & (result.per_game < result.per_game_high)).all()
+
+
+def test_a_model_that_won_every_comparison_is_not_certain_to_win_all_others():
+    n = 30
+    games = as_games(
+        np.zeros(2 * n, dtype=int), np.tile([1, 2], n), np.ones(2 * n), clusters=np.repeat(np.arange(n), 2)
+    )
+    result = points(games, draws=200)
+    assert result.per_game[0] == result.per_game_high[0] == 1
+    assert 0.8 < result.per_game_low[0] < 0.95
+    three = win_rates(games, np.tile([0, 1, 2], 2 * n)[: 2 * n])
+    assert three.not_stated == "" and three.such_low[0] < three.these_low[0] < 1
+    assert three.such_high[0] == 1
+    assert win_rates(games, None).not_stated == "positions"
 
 
 @pytest.mark.parametrize("clusters", [40, 3000])
