@@ -1,4 +1,4 @@
-"""Resampling of whole clusters: bootstrap intervals, sign-flip permutation. PURE.
+"""Resampling of whole clusters: bootstrap intervals. PURE.
 
 A statistic is resampled through the counts with which each cluster enters: a row of counts (2, 0, 1, ..) says
 "cluster 0 twice, cluster 1 never". Whatever can be computed from per-cluster sums is then recomputed for a
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.errors import NoStatistic
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -117,29 +117,3 @@ def _leave_one_out_range(statistic: CountedStatistic, point: FloatArray, cluster
         return Intervals(point, point, "none", clusters, 0)
     left = values[defined]
     return Intervals(left.min(axis=0), left.max(axis=0), "leave_one_out_range", clusters, 0)
-
-
-def sign_flip_p(
-    differences: FloatArray, *, clusters: Labels | None = None, draws: int = 10_000, seed: int = 0
-) -> float:
-    """Two-sided permutation p of a paired difference whose sign is exchangeable within whole clusters.
-
-    Each cluster's differences keep or turn their signs together. All 2^k patterns are enumerated where there are no
-    more of them than `draws`; otherwise p = (1 + hits)/(1 + draws), so that it is never 0.
-    """
-    if differences.size == 0:
-        raise TooFewRatings(0, 1, "paired differences")
-    codes, k = (np.arange(differences.size), differences.size) if clusters is None else cluster_codes(clusters)
-    sums = np.bincount(codes, weights=differences, minlength=k)
-    # As far from 0 as the sum itself, but for the rounding of sums that are equal.
-    threshold = abs(float(sums.sum())) - 1e-9 * float(np.abs(sums).sum())
-    if 2 ** min(k, 62) <= draws:
-        patterns = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
-        return float((np.abs((1 - 2 * patterns) @ sums) >= threshold).mean())
-    rng = np.random.default_rng(seed)
-    hits = 0
-    at_once = max(1, COUNTS_AT_ONCE // k)
-    for start in range(0, draws, at_once):
-        signs = rng.integers(0, 2, size=(min(at_once, draws - start), k)) * 2 - 1
-        hits += int((np.abs(signs @ sums) >= threshold).sum())
-    return (1 + hits) / (1 + draws)

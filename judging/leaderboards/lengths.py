@@ -53,9 +53,7 @@ def has_lengths(benchmark: Benchmark) -> bool:
     return benchmark.generation_runs.filter(experiment__in=LENGTHS).exists()
 
 
-def scores_by_length(
-    benchmark: Benchmark, judge: str, weights: str, *, draws: int = 1000, seed: int = 0
-) -> list[LengthScore]:
+def scores_by_length(benchmark: Benchmark, judge: str, weights: str) -> list[LengthScore]:
     """Return a row for each model and experiment, the lengths in order after the score without one.
 
     The main experiment counts with those prompts only that some length has, as the lengths are of a part of the
@@ -92,7 +90,7 @@ def scores_by_length(
                 if mean is None and experiment != MAIN_EXPERIMENT:
                     columns = list(board.categories.values())
                     mean = board.words.get((model, columns[0] if len(columns) == 1 else ""))
-                rows.append(_row(board, model, experiment, values, mean, plain, draws, seed))
+                rows.append(_row(board, model, experiment, values, mean, plain))
     failed, scripted = bool(failed_judges(benchmark, named)), named.provenance == Rater.Provenance.SCRIPTED
     return [replace(row, judge_failed=failed, judge_scripted=scripted) for row in rows]
 
@@ -125,8 +123,6 @@ def _row(
     values: Mapping[int, float],
     words: float | None,
     plain: Mapping[int, float],
-    draws: int,
-    seed: int,
 ) -> LengthScore:
     rule: PointsRule = board.rule
     score = float(rule.scaled(np.array([np.mean(list(values.values()))]))[0])
@@ -134,7 +130,7 @@ def _row(
     row = LengthScore(model, experiment, len(values), score, words)
     above = np.array(list(values.values())) - rule.zero
     try:
-        own = paired_difference(np.zeros(len(above), dtype=np.int64), above, rule, draws=draws, seed=seed)
+        own = paired_difference(np.zeros(len(above), dtype=np.int64), above, rule)
     except NoStatistic:
         return row
     if own.kind != "none":
@@ -144,7 +140,7 @@ def _row(
         return row
     gap = np.array([values[prompt] - plain[prompt] for prompt in shared])
     try:
-        found = paired_difference(np.zeros(len(gap), dtype=np.int64), gap, rule, draws=draws, seed=seed).overall
+        found = paired_difference(np.zeros(len(gap), dtype=np.int64), gap, rule).overall
     except NoStatistic:
         return row
     return replace(row, difference=found.value, low=found.interval.low, high=found.interval.high, shared=len(shared))

@@ -15,6 +15,7 @@ from judging.leaderboards.filters import Filters
 from judging.leaderboards.table import BoardJson, Leaderboard, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, fit_name, most_exact, weighting_of
 from judging.scores.corrected_scores import Corrected
+from judging.scores.leads import Lead
 from judging.scores.points import Interval, NoVerdicts, WithoutWeight
 
 NAME = "leaderboard"
@@ -25,7 +26,8 @@ class BoardReport:
     """Every number of a board: scores, intervals, corrected scores and mean words.
 
     `judge` is the judge's public id and `measure` the name of the metric. `averages`, `leads` and `corrected` are by
-    model, `cells` and `words` by "model / category"; `interval_kind` and `clusters` are those of the intervals.
+    model, with the leads of the first ranked model over the others; `cells` and `words` are by "model / category";
+    `interval_kind` and `clusters` are those of the intervals.
     """
 
     judge: str
@@ -34,7 +36,7 @@ class BoardReport:
     board: BoardJson = field(metadata=INLINED)
     averages: Mapping[str, Interval]
     cells: Mapping[str, Interval]
-    leads: Mapping[str, Interval]
+    leads: Mapping[str, Lead]
     interval_kind: IntervalKind
     clusters: int
     corrected: Mapping[str, Corrected]
@@ -71,7 +73,7 @@ def board_report(board: Leaderboard) -> BoardReport:
         cells={
             f"{names[pk]} / {board.categories[code]}": interval for (pk, code), interval in sorted(ends.cells.items())
         },
-        leads={names[pk]: interval for pk, interval in sorted(ends.leads.items())},
+        leads={names[pk]: lead for pk, lead in sorted(board.leads.items())},
         interval_kind=ends.kind,
         clusters=ends.clusters,
         corrected=board.corrected,

@@ -33,6 +33,7 @@ from judging.leaderboards.ranked_models import in_order, unranked_models
 from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected, Entries, corrected_score
+from judging.scores.leads import Lead, leads_of
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
 from judging.scores.points import (
     ModelScores,
@@ -128,10 +129,7 @@ class Leaderboard:
 
     @cached_property
     def intervals(self) -> ScoreIntervals:
-        """By the model's pk and the column's code; leads are those of the best ranked model on the board."""
-        known = [row for row in self.models if row.average is not None and row.model not in self.unranked]
-        first = descending(np.array([row.average for row in known], dtype=np.float64))[:1]
-        best = known[int(first[0])] if first.size else None
+        """By the model's pk and the column's code."""
         return average_intervals(
             model=self.observations.model,
             category=self.column,
@@ -139,7 +137,25 @@ class Leaderboard:
             points=self.observations.top,
             under=self.observations.under,
             rule=self.rule,
-            leader=None if best is None else self.pks[best.model],
+        )
+
+    @cached_property
+    def leads(self) -> Mapping[int, Lead]:
+        """How far the best ranked model is ahead of each other ranked one, by its pk, where that is stated."""
+        known = [row for row in self.models if row.average is not None and row.model not in self.unranked]
+        if not self.ranked or len(known) < 2:
+            return {}
+        order = descending(np.array([row.average for row in known], dtype=np.float64))
+        leader, *others = (self.pks[known[place].model] for place in order.tolist())
+        return leads_of(
+            model=self.observations.model,
+            category=self.column,
+            instruction=self.observations.instruction,
+            points=self.observations.top,
+            under=self.observations.under,
+            rule=self.rule,
+            leader=leader,
+            others=others,
         )
 
     @property

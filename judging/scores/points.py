@@ -179,14 +179,13 @@ class ScoreIntervals:
     """Intervals over whole instructions of models judged in every category, their kind and the number of instructions.
 
     `averages` by model; `cells` by (model, category); 95 % intervals are given only for those with enough instructions
-    of their own; `leads` of the leader's average minus each other model's.
+    of their own.
     """
 
     averages: Mapping[int, Interval]
     cells: Mapping[tuple[int, int], Interval]
     kind: IntervalKind
     clusters: int
-    leads: Mapping[int, Interval] = field(default_factory=dict)
 
 
 def average_intervals(
@@ -197,14 +196,12 @@ def average_intervals(
     points: FloatArray,
     under: FloatArray | None = None,
     rule: PointsRule = HELLOBENCH,
-    leader: int | None = None,
     draws: int = 1000,
     seed: int = 0,
 ) -> ScoreIntervals:
     """Return intervals of each model's average and categories over whole instructions, the same drawn for all models.
 
-    `leads` are intervals of how far `leader` is ahead of each other model. Only models judged in every category have
-    intervals. Arrays have shape (n,).
+    Only models judged in every category have intervals. Arrays have shape (n,).
     """
     models, m = np.unique(model, return_inverse=True)
     categories, c = np.unique(category, return_inverse=True)
@@ -220,7 +217,6 @@ def average_intervals(
     columns = np.repeat(complete, len(categories))
     sums, counts = sums[:, columns], counts[:, columns]
     pks = models[complete].tolist()
-    ahead = [pks.index(leader)] if leader in pks else []
 
     def statistic(drawn: FloatArray) -> tuple[FloatArray, BoolArray]:
         above, below = drawn @ sums, drawn @ counts
@@ -233,8 +229,7 @@ def average_intervals(
         else:
             parts = means.reshape(groups)
             averages = parts @ rule.shares(categories.tolist()) if rule.weights else parts.mean(axis=2)
-        leads = [(averages[:, [place]] - averages) * rule.stretch for place in ahead]
-        return np.concatenate([rule.scaled(np.concatenate([averages, means], axis=1)), *leads], axis=1), usable
+        return rule.scaled(np.concatenate([averages, means], axis=1)), usable
 
     try:
         _, ends = cluster_intervals(statistic, len(instructions), draws=draws, seed=seed)
@@ -249,11 +244,10 @@ def average_intervals(
     if ends.kind != "bootstrap95":
         enough = [np.ones_like(one) for one in enough]
     stated = {pk for pk, one in zip(pks, enough[0], strict=True) if one}
-    cells, leads = found[len(pks) : len(pks) + len(places)], found[len(pks) + len(places) :]
+    cells = found[len(pks) :]
     return ScoreIntervals(
         {pk: one for pk, one in zip(pks, found[: len(pks)], strict=True) if pk in stated},
         {place: cell for place, cell, one in zip(places, cells, enough[1], strict=True) if one},
         ends.kind,
         len(instructions),
-        {pk: lead for pk, lead in zip(pks, leads, strict=False) if pk != leader and {pk, leader} <= stated},
     )

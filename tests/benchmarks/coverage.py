@@ -42,6 +42,7 @@ from calibration.statistics.shares import mean_shares
 from calibration.statistics.weights.fit import weight_intervals
 from calibration.statistics.weights.least_squares import cluster_sums
 from judging.scores.corrected_scores import Entries, corrected_score
+from judging.scores.leads import leads_of
 from judging.scores.paired_difference import paired_difference
 from judging.scores.points import HELLOBENCH, PointsRule, average_intervals
 
@@ -275,24 +276,17 @@ def leads_design(instructions: int, which: str):
         order = np.argsort(-points.mean(axis=(1, 2)), kind="stable")
         first, second = int(order[0]), int(order[1])
         whole = category * instructions + instruction
-        board = average_intervals(
-            model=model,
-            category=category,
-            instruction=whole,
-            points=points.ravel(),
-            leader=first,
-            draws=resamples,
-            seed=seed_of(rng),
+        leads = leads_of(
+            model=model, category=category, instruction=whole, points=points.ravel(), leader=first, others=[second]
         )
         gap = (points[0] - points[1]).ravel()
-        pair = paired_difference(category[: gap.size], gap, HELLOBENCH, draws=resamples, seed=seed_of(rng))
-        lead, own = board.leads[second], pair.overall.interval
+        pair = paired_difference(category[: gap.size], gap, HELLOBENCH)
+        lead, own = leads.get(second), pair.overall.interval
         columns = [one.interval for one in pair.columns.values()]
-        apart = 4 * (ability[0] - ability[1])
+        apart, ahead = 4 * (ability[0] - ability[1]), 4 * (ability[first] - ability[second])
+        on_lead = np.array([]) if lead is None else held(lead.low, lead.high, ahead)
         return {
-            f"lead of the first over the second, {which}": held(
-                lead.low, lead.high, 4 * (ability[first] - ability[second])
-            ),
+            f"lead of the first over the second, {which}": on_lead,
             f"two models compared, {which}": held(own.low, own.high, apart),
             f"two models compared by category, {which}": held(
                 [one.low for one in columns], [one.high for one in columns], apart

@@ -29,6 +29,7 @@ from calibration.statistics.ranking.comparisons import pair_tables
 from calibration.statistics.raters import repeats
 from calibration.statistics.raters.repeats import consistency
 from calibration.statistics.weights.fit import weight_intervals
+from judging.scores import leads, paired_difference
 from judging.scores.points import HELLOBENCH
 
 CLUSTERS = (5, 7, 10, 20, 50)
@@ -38,7 +39,7 @@ SHARES_ALIKE = (0.6, 0.8, 0.95)
 @contextmanager
 def stating_from(clusters: int) -> Iterator[None]:
     """95 % intervals from so many clusters on."""
-    modules = (games, prediction_powered, proportions, repeats, resampling, score_ranking)
+    modules = (games, leads, paired_difference, prediction_powered, proportions, repeats, resampling, score_ranking)
     functions = (resampling.cluster_intervals, pair_tables, bradley_terry_intervals, weight_intervals)
     usual = resampling.MIN_CLUSTERS
 
@@ -139,7 +140,9 @@ def main() -> None:
             shown = measured(draw, arguments.draws // 4, arguments.resamples) if clusters < 20 else {}
             for name, share in forced.items():
                 found.setdefault(name, []).append(share)
-                lines.setdefault(name, []).append(f"{share:.1f} ({shown[name]:.0f})" if shown else f"{share:.1f}")
+                lines.setdefault(name, []).append(
+                    f"{share:.1f} ({shown[name]:.0f})" if name in shown else f"{share:.1f}"
+                )
         for name, cells in lines.items():
             print(f"{name:44}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
     print(json.dumps(found))

@@ -16,9 +16,11 @@ from calibration.data.verdicts import failed_judges
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.ranking.coverage import unranked
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.failed_judges import all_marked, marking
+from calibration.web.messages.intervals import ends_words
 from calibration.web.serving import file_of
 from core.errors import UserError
 from generation.library.access import benchmark_read_by
@@ -30,6 +32,7 @@ from judging.leaderboards.table import verdicts_on
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights
 from judging.scores.points import NoVerdicts
 from judging.web.leaderboards.filter_menus import default_weights, weights_choices
+from judging.web.leaderboards.messages import notes_on_unranked
 from judging.web.leaderboards.page import chosen_judge, simulated_people
 
 METHOD = (
@@ -38,8 +41,9 @@ METHOD = (
         "count only for prompts that some length has."
     ),
     _(
-        "Intervals draw whole prompts with replacement and hold 95 percent. With fewer than %(n)d prompts they are the "
-        "range over leaving one prompt out; a single prompt has none."
+        "Intervals are 95 percent intervals by Student's t over whole prompts: this judge and the models are taken as "
+        "given, and prompts are drawn again. With fewer than %(n)d prompts they are the range over leaving one prompt out; "
+        "a single prompt has none."
     ),
     _(
         "The difference compares a requested length with none over the prompts that have both, prompt by prompt. Below "
@@ -122,16 +126,28 @@ def _page(rows: Sequence[LengthScore], judge: str) -> ResultPage:
 
 
 def _opening(rows: Sequence[LengthScore]) -> str:
-    """State who scores the highest at the greatest length."""
+    """State who scores the highest at the greatest length, among models with enough prompts, and that this is no test."""
     longest = max((row.experiment for row in rows), key=_place)
-    best = max((row for row in rows if row.experiment == longest), key=lambda row: row.score)
-    shown = {"model": best.model, "words": f"{LENGTHS[longest]:,}", "score": number(best.score)}
-    if best.score_low is None or best.score_high is None:
-        return gettext("With at least %(words)s words requested, %(model)s has the highest score: %(score)s.") % shown
-    ends = {"low": number(best.score_low), "high": number(best.score_high)}
-    return gettext(
-        "With at least %(words)s words requested, %(model)s has the highest score: %(score)s (%(low)s to %(high)s)."
-    ) % {**shown, **ends}
+    there = [row for row in rows if row.experiment == longest]
+    left_out = unranked({row.model: row.n for row in there})
+    compared = [row for row in there if row.model not in left_out]
+    best = max(compared, key=lambda row: row.score)
+    value = number(best.score)
+    if best.score_low is not None and best.score_high is not None:
+        value = ends_words(best.score, best.score_low, best.score_high, _kind(best))
+    said = gettext("With at least %(words)s words requested, %(model)s has the highest score: %(score)s.") % {
+        "model": best.model,
+        "words": f"{LENGTHS[longest]:,}",
+        "score": value,
+    }
+    if len(compared) > 1:
+        said += " " + gettext("Whether it is ahead of the others is not tested here.")
+    notes = notes_on_unranked({row.model: (left_out.get(row.model), row.n) for row in there})
+    return " ".join([said, *notes])
+
+
+def _kind(row: LengthScore) -> str:
+    return "t95" if row.n >= MIN_CLUSTERS else "leave_one_out_range"
 
 
 def _place(experiment: str) -> int:

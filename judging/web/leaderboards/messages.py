@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
-from calibration.figures.drawing import number
+from calibration.figures.drawing import ends_apart, number
 from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.resampling import MIN_CLUSTERS
 from judging.leaderboards.ranked_models import instructions_of
 from judging.leaderboards.table import Leaderboard
+from judging.scores.leads import Lead
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, POINTS, REWARD, STARS, WINS
 from judging.scores.points import Interval
 
@@ -121,17 +122,17 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Ranked:
-    """A model with an overall score; `lead` is the best model's lead over it, None for the best and if unknown."""
+    """A model with an overall score; `lead` is the best model's lead over it, None for the best and if not stated."""
 
     model: str
     score: float
     interval: Interval | None
-    lead: Interval | None
+    lead: Lead | None
 
     @property
     def unclear(self) -> bool:
-        """Whether the best model's lead over this one may be chance; without an interval nothing shows that it is not."""
-        return self.lead is None or self.lead.low <= 0.0
+        """Whether the best model is not shown to be ahead of this one; a lead that is not stated shows nothing."""
+        return self.lead is None or not self.lead.shown
 
 
 def ranks(board: Leaderboard) -> dict[str, int]:
@@ -156,7 +157,7 @@ def opening(board: Leaderboard) -> str:
         ) % {"n": f"{board.discredited:,}"}
         return " ".join([sentence, *_judged(board)])
     ranked = [
-        Ranked(row.model, row.average, board.intervals.averages.get(pk), board.intervals.leads.get(pk))
+        Ranked(row.model, row.average, board.intervals.averages.get(pk), board.leads.get(pk))
         for row in board.models
         if row.average is not None and row.model not in board.unranked
         for pk in [board.pks[row.model]]
@@ -168,7 +169,6 @@ def opening(board: Leaderboard) -> str:
         sentence = gettext("No model has been judged in every category yet, so there is no average to rank by.")
     else:
         sentence = _lead(ranked, metric_messages(board.metric.name), points=board.metric.name == POINTS)
-        sentence += _too_few(board) if len(ranked) > 1 else ""
     return " ".join([sentence, *_judged(board)])
 
 
@@ -202,36 +202,82 @@ def notes_on_unranked(models: Mapping[str, tuple[Unranked | None, int]]) -> list
 
 
 def _lead(ranked: Sequence[Ranked], messages: MetricMessages, *, points: bool) -> str:
-    """Describe the first model and the next one; even models share first place, and an uncertain lead is none."""
+    """Describe the first model and the next one; even models share first place, and an uncertain lead is none.
+
+    The first model leads only if it is shown to be ahead of every other ranked one.
+    """
     best = ranked[0]
     level = [row for row in ranked if best.score - row.score <= EVEN]
-    following = ranked[len(level)] if len(level) < len(ranked) else None
-    score = {"overall": _in_a_sentence(messages.overall), "value": with_ends(best)}
+    behind = ranked[len(level) :]
+    score = {"overall": _in_a_sentence(messages.overall), "value": with_ends(best), "first": best.model}
     if len(level) > 1:
-        return _shared(level, following, score)
-    if following is None and points:
+        return _shared(level, behind, score)
+    if not behind and points:
         return gettext("%(model)s has an average of %(average)s.") % {"model": best.model, "average": with_ends(best)}
-    score |= {"first": best.model}
-    if following is None:
-        return gettext("%(first)s leads: %(overall)s %(value)s.") % score
-    other = {"second": following.model, "other": with_ends(following)}
-    if following.unclear:
-        other["other"] = number(following.score, 0.1)
+    if not behind:
+        return gettext("%(first)s is the only ranked model: %(overall)s %(value)s.") % score
+    unclear = next((row for row in behind if row.unclear), None)
+    if unclear is not None:
+        other = {"second": unclear.model, "other": number(unclear.score, 0.1), "why": _why_unclear(best, unclear)}
         return gettext(
-            "No model clearly leads: %(first)s is first, %(overall)s %(value)s, but %(second)s with %(other)s is "
-            "not clearly behind. The difference of %(gap)s may be due to chance."
-        ) % {**score, **other, "gap": _gap(best, following)}
+            "No model clearly leads: %(first)s is first, %(overall)s %(value)s, but %(second)s with %(other)s is not "
+            "clearly behind. %(why)s"
+        ) % {**score, **other}
+    following = behind[0]
+    other = {"second": following.model, "other": with_ends(following)}
     if points:
-        return gettext("%(first)s leads with an average of %(average)s, followed by %(second)s with %(other)s.") % {
+        leader = gettext("%(first)s leads with an average of %(average)s, followed by %(second)s with %(other)s.") % {
             "first": best.model,
             "average": with_ends(best),
             **other,
         }
-    leader = gettext("%(first)s leads: %(overall)s %(value)s.") % score
-    return leader + " " + gettext("%(second)s is next with %(other)s.") % other
+    else:
+        leader = gettext("%(first)s leads: %(overall)s %(value)s.") % score
+        leader += " " + gettext("%(second)s is next with %(other)s.") % other
+    return f"{leader} {_family(len(behind))}"
 
 
-def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, str]) -> str:
+def _family(others: int) -> str:
+    """Say what the claim of a leader rests on; '' where there is only one other model, and nothing to correct for."""
+    if others < 2:
+        return ""
+    return gettext(
+        "It is shown to be ahead of each of the other %(n)s ranked models on the instructions that both have, corrected for "
+        "%(n)s comparisons (Holm)."
+    ) % {"n": number(others, 1)}
+
+
+def _why_unclear(best: Ranked, other: Ranked) -> str:
+    """Say why the first model is not shown to be ahead of another."""
+    lead = other.lead
+    if lead is None:
+        return gettext(
+            "Too few instructions were judged for both to tell: that needs at least %(least)d, and two in every category."
+        ) % {"least": MIN_CLUSTERS}
+    shown = {"n": number(lead.n, 1), "gap": _ends(abs(lead.value), _turned(lead), least=_step(lead.value))}
+    if lead.value < 0:
+        return gettext("On the %(n)s instructions that both have, %(second)s is ahead by %(gap)s.") % {
+            **shown,
+            "second": other.model,
+        }
+    if lead.low > 0:
+        return gettext(
+            "The difference of %(gap)s may be due to chance, because it is one of %(compared)s: corrected for them, p is "
+            "%(p)s (Holm)."
+        ) % {**shown, "compared": number(lead.compared, 1), "p": number(lead.p, 0.001)}
+    return gettext("The difference of %(gap)s may be due to chance.") % shown
+
+
+def _turned(lead: Lead) -> Interval:
+    return Interval(-lead.high, -lead.low) if lead.value < 0 else Interval(lead.low, lead.high)
+
+
+def _step(gap: float) -> float:
+    """More digits if two models are nearly even."""
+    return 0.1 if abs(gap) >= 0.05 else 0.01
+
+
+def _shared(level: Sequence[Ranked], behind: Sequence[Ranked], score: dict[str, str]) -> str:
     """Describe models that are exactly even."""
     shared = gettext("%(n)s models share first place: %(models)s, each with %(overall)s %(value)s.") % {
         "n": len(level),
@@ -239,21 +285,21 @@ def _shared(level: Sequence[Ranked], following: Ranked | None, score: dict[str, 
         "overall": score["overall"],
         "value": number(level[0].score, 0.1),
     }
-    if following is None:
+    if not behind:
         return shared
-    other = {"second": following.model, "other": with_ends(following)}
-    if following.unclear:
-        other["other"] = number(following.score, 0.1)
+    following = next((row for row in behind if row.unclear), None)
+    if following is None:
         return (
             shared
             + " "
-            + gettext(
-                "%(second)s is next with %(other)s and not clearly behind. The difference of %(gap)s may be due to"
-                " chance."
-            )
-            % {**other, "gap": _gap(level[0], following)}
+            + gettext("%(second)s is next with %(other)s.") % {"second": behind[0].model, "other": with_ends(behind[0])}
         )
-    return shared + " " + gettext("%(second)s is next with %(other)s.") % other
+    other = {"second": following.model, "other": number(following.score, 0.1)}
+    said = gettext("%(second)s with %(other)s is not clearly behind. %(why)s") % {
+        **other,
+        "why": _why_unclear(level[0], following),
+    }
+    return f"{shared} {said}"
 
 
 def named(models: Iterable[str]) -> str:
@@ -262,16 +308,12 @@ def named(models: Iterable[str]) -> str:
     return ", ".join([*names[:NAMED], "…"] if len(names) > NAMED else names)
 
 
-def _too_few(board: Leaderboard) -> str:
-    """Under 20 instructions the interval is a range without a probability."""
-    if board.intervals.kind == "bootstrap95":
-        return ""
-    n = board.intervals.clusters
-    return " " + ngettext(
-        "This is based on %(n)s instruction, too few to say how certain it is.",
-        "This is based on %(n)s instructions, too few to say how certain it is.",
-        n,
-    ) % {"n": f"{n:,}"}
+def taken_as_given() -> str:
+    """Say what the intervals of a board are about."""
+    return gettext(
+        "The intervals are about this judge's verdicts and these models, taken as given, with the instructions drawn again; "
+        "they say nothing of another judge, and nothing of what people would say."
+    )
 
 
 def _judged(board: Leaderboard) -> list[str]:
@@ -301,21 +343,15 @@ def with_ends(row: Ranked) -> str:
     return _ends(row.score, row.interval)
 
 
-def _gap(best: Ranked, other: Ranked) -> str:
-    """Return the distance between two models, with more digits if they are nearly even."""
-    gap = best.score - other.score
-    return _ends(gap, other.lead, least=0.1 if gap >= 0.05 else 0.01)
-
-
 def _ends(value: float, interval: Interval | None, least: float = 0.1) -> str:
+    """Write the value with its ends, or alone where the interval has no width."""
     if interval is None:
         return number(value, least)
     step = least if interval.high - interval.low < 20 else 1.0
-    return gettext("%(value)s (%(low)s to %(high)s)") % {
-        "value": number(value, step),
-        "low": number(interval.low, step),
-        "high": number(interval.high, step),
-    }
+    ends = ends_apart(interval.low, interval.high, step)
+    if ends is None:
+        return number(value, step)
+    return gettext("%(value)s (%(low)s to %(high)s)") % {"value": number(value, step), "low": ends[0], "high": ends[1]}
 
 
 def _in_a_sentence(name: str) -> str:

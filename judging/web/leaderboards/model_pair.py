@@ -15,22 +15,24 @@ from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import excluded_shown
 from annotation.texts.rendering import render_text
-from calibration.figures.drawing import number
+from calibration.figures.drawing import ends_apart, number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.answer_notes import benchmark_notes, is_asked
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.failed_judges import marked, marking, with_mark
-from calibration.web.messages.statistics import interval_meaning
+from calibration.web.messages.intervals import ends_meaning
 from calibration.web.table_files import as_csv
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.model_pairs import GAP, SORTS, ModelPair, compared_item, model_pair
 from judging.leaderboards.table import Leaderboard, verdicts_on
+from judging.scores.leads import SIGNIFICANT
 from judging.scores.paired_difference import Difference
 from judging.web.leaderboards.filter_menus import Menu, board_choices, default_weights, weights_choices
-from judging.web.leaderboards.messages import metric_messages
+from judging.web.leaderboards.messages import metric_messages, taken_as_given
 from judging.web.leaderboards.page import board_or_reason, board_provenance, chosen_judge, simulated_people
 from judging.web.leaderboards.table import column_names
 
@@ -220,21 +222,22 @@ def pair_panel(pair: ModelPair) -> PairPanel:
             "difference",
             gettext("By category"),
             figure=figure,
-            caption=interval_meaning(difference.kind, difference.clusters, gettext("instructions")),
+            caption=ends_meaning(difference.kind, difference.clusters, gettext("instructions")),
             table=marked(Table(columns, rows), [judge] * len(rows)),
             notes=[
                 gettext(
                     "Each instruction counts once, with the difference between the two models' values, so that the"
-                    " difficulty of an instruction cancels out. p is from randomly flipping the sign of each "
-                    "difference."
-                )
+                    " difficulty of an instruction cancels out. p inverts the interval of the overall difference; those of "
+                    "categories are not corrected for their number, and show no model to be ahead."
+                ),
+                taken_as_given(),
             ],
         ),
     )
 
 
-def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
-    if overall.value == overall.interval.low == overall.interval.high == 0:
+def _opening(pair: ModelPair, overall: Difference, p: float | None) -> str:
+    if overall.first == overall.second == 0:
         return ngettext(
             "%(first)s and %(second)s are even on the %(n)s instruction that both answered.",
             "%(first)s and %(second)s are even on all %(n)s instructions that both answered.",
@@ -242,30 +245,33 @@ def _opening(pair: ModelPair, overall: Difference, p: float) -> str:
         ) % {"first": pair.first, "second": pair.second, "n": f"{overall.n:,}"}
     turned = overall.value < 0
     low, high = overall.interval.low, overall.interval.high
+    ends = ends_apart(*((-high, -low) if turned else (low, high)), 0.1)
     shown = {
         "first": pair.first,
         "second": pair.second,
-        "p": _p(p),
         "gap": number(abs(overall.value), 0.1),
         "ahead": pair.second if turned else pair.first,
         "behind": pair.first if turned else pair.second,
-        "low": number(-high if turned else low, 0.1),
-        "high": number(-low if turned else high, 0.1),
+        "around": "" if ends is None else gettext("%(low)s to %(high)s") % {"low": ends[0], "high": ends[1]},
+        "p": "" if p is None else f"p {_p(p)}",
     }
-    if overall.value == 0:
-        sentence = gettext(
-            "%(first)s and %(second)s are even on average: the difference is 0 (%(low)s to %(high)s; p %(p)s)"
-        )
-    elif low <= 0 <= high:
-        sentence = gettext(
-            "Neither model is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(low)s to %(high)s; p %(p)s)"
-        )
-    else:
-        sentence = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(low)s to %(high)s; p %(p)s)")
+    shown["sure"] = "; ".join(part for part in (shown["around"], shown["p"]) if part)
     on_all = ngettext(
         " on %(n)s instruction that both answered.", " on %(n)s instructions that both answered.", overall.n
-    )
-    return sentence % shown + on_all % {"n": f"{overall.n:,}"}
+    ) % {"n": f"{overall.n:,}"}
+    if p is None:
+        few = gettext(
+            "Which model is ahead is not shown, because that needs at least %(least)d instructions, and two in every "
+            "category: %(ahead)s is %(gap)s above %(behind)s"
+        )
+        return few % {**shown, "least": MIN_CLUSTERS} + on_all
+    if overall.value == 0:
+        sentence = gettext("%(first)s and %(second)s are even on average: the difference is 0 (%(sure)s)")
+    elif p >= SIGNIFICANT:
+        sentence = gettext("Neither model is clearly ahead: %(ahead)s is %(gap)s above %(behind)s (%(sure)s)")
+    else:
+        sentence = gettext("%(ahead)s is ahead of %(behind)s by %(gap)s (%(sure)s)")
+    return sentence % shown + on_all
 
 
 def _p(p: float) -> str:

@@ -15,7 +15,7 @@ from calibration.web.rankings.pairs import not_ranked_column
 from judging.leaderboards.check_counts import POSITIONS
 from judging.leaderboards.sections import KINDS, Standing, completion_of, fulfilled_by_position, standings
 from judging.leaderboards.table import Leaderboard
-from judging.web.leaderboards.messages import EVEN, MetricMessages, named, notes_on_unranked
+from judging.web.leaderboards.messages import EVEN, MetricMessages, named, notes_on_unranked, taken_as_given
 
 CURVES = 6
 """At most this many models are drawn in a figure of curves; the table has all."""
@@ -129,7 +129,7 @@ def standings_block(board: Leaderboard) -> Block | None:
         Column(gettext("Points per comparison"), 3),
         Column("Elo", 0),
         *Column.interval(gettext("Strength"), 0),
-        Column(gettext("Shared rank"), 0),
+        Column(gettext("Shared rank, as in the paper"), 0),
         not_ranked_column(),
     ]
     rows = [
@@ -147,9 +147,11 @@ def standings_block(board: Leaderboard) -> Block | None:
             " the order."
         ),
         gettext(
-            "A model shares the leader's rank as long as a paired t test over the instructions that all models "
-            "have gives p ≥ .05 (HREF, table 3)."
+            "The shared rank is as in the paper (HREF, table 3): a model shares the leader's rank as long as a paired t "
+            "test over the instructions that all models have gives p ≥ .05, without a correction for the number of "
+            "models. It shows no leader."
         ),
+        taken_as_given(),
     ]
     if table.strengthless:
         notes.append(error_words(table.strengthless))
@@ -180,7 +182,7 @@ def _most_points(rows: Sequence[Standing]) -> str:
     }
     sharing = [row.model for row in rows[1:] if row.rank == leader.rank == 1]
     if sharing:
-        sentence += " " + gettext("By the t test, %(models)s are not significantly different from it.") % {
+        sentence += " " + gettext("As in the paper, %(models)s share its rank: a difference is not shown.") % {
             "models": named(sharing)
         }
     return sentence

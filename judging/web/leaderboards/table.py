@@ -18,7 +18,14 @@ from judging.leaderboards.table import Leaderboard
 from judging.published.tables import PrintedTable, printed_beside
 from judging.scores.points import CategoryScore, Interval, ModelScores
 from judging.web.leaderboards.margins import margin_block
-from judging.web.leaderboards.messages import MetricMessages, metric_messages, opening, ranks, unranked_notes
+from judging.web.leaderboards.messages import (
+    MetricMessages,
+    metric_messages,
+    opening,
+    ranks,
+    taken_as_given,
+    unranked_notes,
+)
 from judging.web.leaderboards.sections import (
     completion_block,
     corrected_block,
@@ -109,7 +116,12 @@ def _page(board: Leaderboard) -> LeaderboardPage:
         key="scores",
         title=gettext("Scores"),
         figure=_figure(board, rows, printed if printed and printed.comparable else None, messages),
-        caption=interval_meaning(board.intervals.kind, board.intervals.clusters, gettext("instructions")),
+        caption=" ".join(
+            [
+                interval_meaning(board.intervals.kind, board.intervals.clusters, gettext("instructions")),
+                *([taken_as_given()] if board.intervals.kind != "none" else []),
+            ]
+        ),
         table=scores_table(board),
     )
     sections = [completion_block(board), position_block(board)]

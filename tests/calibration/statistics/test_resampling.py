@@ -1,18 +1,10 @@
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm, t as student
 
-from calibration.statistics.errors import NoStatistic, TooFewRatings
-from calibration.statistics.resampling import (
-    bootstrap_counts,
-    cluster_codes,
-    cluster_intervals,
-    percentile_ends,
-    sign_flip_p,
-)
+from calibration.statistics.errors import NoStatistic
+from calibration.statistics.resampling import bootstrap_counts, cluster_codes, cluster_intervals, percentile_ends
 
 
 def mean_of(values):
@@ -103,25 +95,3 @@ def test_draws_without_the_quantity_are_dropped_and_counted():
 def test_a_quantity_undefined_on_the_data_has_no_interval():
     with pytest.raises(NoStatistic, match="undefined"):
         cluster_intervals(lambda c: (np.zeros((len(c), 1)), np.zeros(len(c), dtype=bool)), 30, draws=10, seed=0)
-
-
-def test_sign_flips_by_hand():
-    # Differences 1, 2, 3: |sum| is 6 only for the given signs and their mirror, 2 of 8 patterns.
-    assert sign_flip_p(np.array([1.0, 2.0, 3.0])) == 2 / 8
-    # With the first two in one cluster there are 4 patterns: 2 of 4.
-    assert sign_flip_p(np.array([1.0, 2.0, 3.0]), clusters=["a", "a", "b"]) == 2 / 4
-    # 3 - 1 - 1: |sum| = 1, reached by every pattern, since the least |+-3 +-1 +-1| is 1.
-    assert sign_flip_p(np.array([3.0, -1.0, -1.0])) == 1
-
-
-def test_sign_flips_are_sampled_where_there_are_too_many():
-    differences = np.random.default_rng(0).normal(0.4, 1, size=12)
-    patterns = np.array(list(itertools.product([-1, 1], repeat=12)))
-    exact = float((np.abs(patterns @ differences) >= abs(differences.sum()) - 1e-12).mean())
-    assert sign_flip_p(differences) == pytest.approx(exact)
-    assert sign_flip_p(differences, draws=4000, seed=1) == pytest.approx(exact, abs=0.03)
-
-
-def test_no_difference_has_no_p():
-    with pytest.raises(TooFewRatings):
-        sign_flip_p(np.array([]))

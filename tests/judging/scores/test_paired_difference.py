@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp, ttest_ind
 
 from calibration.statistics.errors import TooFewRatings
 from judging.scores.paired_difference import paired_difference
@@ -20,7 +21,7 @@ def test_by_hand():
     assert pooled.overall.value == pytest.approx(100 / 3)
     turned = paired_difference(column, -gap, HELLOBENCH)
     assert turned.overall.value == pytest.approx(-20)
-    assert turned.p == found.p
+    assert turned.p is None and found.p is None
 
 
 def test_what_is_shared_cancels_and_the_interval_covers():
@@ -28,12 +29,35 @@ def test_what_is_shared_cancels_and_the_interval_covers():
     held, small = 0, 0
     for _ in range(200):
         gap = rng.normal(1.0, 4.0, 80)
-        found = paired_difference(np.arange(80) % 2, gap, PointsRule(0, 1), draws=400)
-        held += found.overall.interval.low <= 1.0 <= found.overall.interval.high
+        found = paired_difference(np.arange(80) % 2, gap, PointsRule(0, 1))
+        low, high = found.overall.interval.low, found.overall.interval.high
+        held += low <= 1.0 <= high
         small += found.p < 0.05
+        assert (found.p < 0.05) == (low > 0 or high < 0)
     assert 0.90 <= held / 200 <= 0.99
     # Power of a t test at d = .25, n = 80 is .60.
     assert small / 200 == pytest.approx(0.6, abs=0.12)
+
+
+def test_student_and_welch_by_scipy():
+    gap = np.random.default_rng(5).normal(1.0, 4.0, 40)
+    one = paired_difference(np.zeros(40, dtype=int), gap, PointsRule(0, 1))
+    tested = ttest_1samp(gap, 0)
+    assert one.p == pytest.approx(tested.pvalue)
+    assert (one.overall.interval.low, one.overall.interval.high) == pytest.approx(tuple(tested.confidence_interval()))
+    # The mean of two columns' means is half of their sum, whose t is Welch's of one and minus the other.
+    column = np.arange(40) % 3 == 0
+    two = paired_difference(column.astype(int), gap, PointsRule(0, 1))
+    assert two.p == pytest.approx(ttest_ind(gap[column], -gap[~column], equal_var=False).pvalue)
+
+
+def test_few_instructions_and_equal_differences():
+    few = paired_difference(np.zeros(19, dtype=int), np.arange(1.0, 20.0), PointsRule(0, 1))
+    assert (few.p, few.kind) == (None, "leave_one_out_range")
+    assert (few.overall.interval.low, few.overall.interval.high) == pytest.approx((171 / 18, 189 / 18))
+    alike = paired_difference(np.zeros(20, dtype=int), np.ones(20), PointsRule(0, 1))
+    assert alike.p == pytest.approx(2 * 0.5**20)
+    assert paired_difference(np.zeros(20, dtype=int), np.zeros(20), PointsRule(0, 1)).p == 1
 
 
 def test_nothing_shared_is_a_named_error():

@@ -192,12 +192,10 @@ def test_a_model_of_few_instructions_states_no_95_beside_others():
         category=np.zeros(212, dtype=int),
         instruction=instruction,
         points=rng.normal(80, 6, 212),
-        leader=0,
         draws=200,
     )
     assert found.kind == "bootstrap95"
     assert set(found.averages) == {0, 1} and set(found.cells) == {(0, 0), (1, 0)}
-    assert set(found.leads) == {1}
 
 
 def test_ratios_pooled_or_by_category_by_hand():
