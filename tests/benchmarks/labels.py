@@ -20,7 +20,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from calibration.statistics.judges.panels import stacked_panel
+from calibration.statistics.design.stacking import stacked_panel
 from calibration.statistics.judges.prediction_powered import ModelScores, prediction_powered_difference, shared_power
 
 DATA = Path(__file__).resolve().parent.parent.parent.parent / "shared" / "data"

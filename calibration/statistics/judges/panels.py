@@ -35,41 +35,6 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Panel:
-    """`labelled` (n, models) and `others` (N - n, models): the panel's scores; `weights` (judges,): the folds' mean."""
-
-    labelled: FloatArray
-    others: FloatArray
-    weights: FloatArray
-
-
-def stacked_panel(
-    people: FloatArray,
-    labelled: FloatArray,
-    others: FloatArray,
-    *,
-    single: bool = False,
-    folds: int = FOLDS,
-    seed: int = 0,
-) -> Panel:
-    """Stack judges on people's scores (n, models), from theirs (judges, n, models) and (judges, N - n, models).
-
-    With `single` each fold takes the one judge that predicts the other folds best instead, with the weight 1. Raises
-    TooFewRatings under two instructions a fold.
-    """
-    n = len(people)
-    if n < 2 * folds:
-        raise TooFewRatings(n, 2 * folds, "labelled instructions")
-    fold = np.random.default_rng(seed).permutation(n) % folds
-    weights = np.array(
-        [_weights(people[fold != k], labelled[:, fold != k], single=single) for k in range(folds)], dtype=np.float64
-    )
-    own = np.einsum("nj,jnm->nm", weights[fold], labelled)
-    mean = weights.mean(axis=0)
-    return Panel(own, np.einsum("j,jnm->nm", mean, others), mean)
-
-
-@dataclass(frozen=True)
 class JudgedAlike:
     """Responses that every judge of a panel scored, and people's ratings of some of them.
 
@@ -493,21 +458,3 @@ def _needed(variance: CrossedVariance, gain: PeopleEstimate) -> int | None:
         return None
     fixed = float(variance.raters[0]) if gain.population == "such" else 0.0
     return needed_for(gain.value, float(variance.these[0]), variance.n_instructions, fixed=fixed)
-
-
-def _weights(people: FloatArray, judges: FloatArray, *, single: bool) -> FloatArray:
-    from scipy.optimize import nnls
-
-    y = _centred(people).ravel()
-    x = np.column_stack([_centred(one).ravel() for one in judges])
-    if not single:
-        return np.asarray(nnls(x, y)[0], dtype=np.float64)
-    size = np.sqrt((x**2).sum(axis=0))
-    chosen = int(np.argmax(np.where(size > 0, (x.T @ y) / np.where(size > 0, size, 1.0), -np.inf)))
-    return np.asarray(np.arange(x.shape[1]) == chosen, dtype=np.float64)
-
-
-def _centred(scores: FloatArray) -> FloatArray:
-    """Scores (n, models) without the mean of their instruction and of their model."""
-    rows, columns = scores.mean(axis=1, keepdims=True), scores.mean(axis=0, keepdims=True)
-    return np.asarray(scores - rows - columns + scores.mean(), dtype=np.float64)

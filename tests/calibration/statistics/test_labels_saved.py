@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from calibration.statistics.design.stacking import stacked_panel
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.panels import stacked_panel
 from calibration.statistics.judges.prediction_powered import (
     ModelScores,
     labels_saved,

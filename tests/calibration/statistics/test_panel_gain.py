@@ -5,16 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from calibration.statistics.design.stacking import stacked_panel
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.judges.panels import (
-    JudgedAlike,
-    _fitted,
-    _from_moments,
-    _moments,
-    _quantities,
-    panel_gain,
-    stacked_panel,
-)
+from calibration.statistics.judges.panels import JudgedAlike, _fitted, _from_moments, _moments, _quantities, panel_gain
 
 INSTRUCTIONS, MODELS, RATERS = 30, 4, 4
 
