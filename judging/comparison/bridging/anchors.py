@@ -38,6 +38,11 @@ TRIED = 3
 SAME_JUDGE = Wording(
     "anchors_same_judge", "The scores of this run are those of %(judge)s itself; choose another judge."
 )
+NO_VERDICTS = Wording(
+    "anchors_no_verdicts",
+    "The verdicts of this run count nowhere, because it probes a judge or is a round of a drift monitor; draw anchors from "
+    "an ordinary run.",
+)
 OTHER_SCORES = Wording(
     "anchors_other_scores",
     "Nothing could be bridged, because %(judge)s gives another kind of score than this run has; choose a judge whose method "
@@ -123,6 +128,8 @@ class AnchorPlan:
 def plan_anchors(request: AnchorRequest) -> AnchorPlan:
     """Draw the anchors; stores nothing. Raises UserError where no bridge could come of it."""
     run, judge = request.scored, request.judge
+    if run.probes is not None or run.watch_id is not None:
+        raise UserError(NO_VERDICTS())
     if run.discredited:
         raise UserError(FAILED_CANARIES(judge=run.judge.rater.name))
     if judge.pk == run.judge_id:

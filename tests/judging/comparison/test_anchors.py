@@ -131,6 +131,12 @@ def test_too_few_anchors_are_refused_in_a_sentence_with_the_number_needed(old, n
     assert JudgeRun.objects.count() == 1
 
 
+def test_a_run_of_probes_has_no_anchors(old, new):
+    old.probes = {"arms": []}
+    with pytest.raises(UserError, match="ordinary run"):
+        plan_anchors(AnchorRequest(old, new, per_model=20))
+
+
 def test_a_run_over_anchors_asks_about_these_alone_once_and_bridges_the_judges(old, new):
     request = AnchorRequest(old, new, per_model=15, canaries=False)
     plan = plan_anchors(request)
