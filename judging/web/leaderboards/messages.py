@@ -241,9 +241,11 @@ def _family(others: int) -> str:
     """Say what the claim of a leader rests on; '' where there is only one other model, and nothing to correct for."""
     if others < 2:
         return ""
-    return gettext(
+    return ngettext(
+        "It is shown to be ahead of the other ranked model on the instructions that both have.",
         "It is shown to be ahead of each of the other %(n)s ranked models on the instructions that both have, corrected for "
-        "%(n)s comparisons (Holm)."
+        "%(n)s comparisons (Holm).",
+        others,
     ) % {"n": number(others, 1)}
 
 
@@ -256,10 +258,11 @@ def _why_unclear(best: Ranked, other: Ranked) -> str:
         ) % {"least": MIN_CLUSTERS}
     shown = {"n": number(lead.n, 1), "gap": _ends(abs(lead.value), _turned(lead), least=_step(lead.value))}
     if lead.value < 0:
-        return gettext("On the %(n)s instructions that both have, %(second)s is ahead by %(gap)s.") % {
-            **shown,
-            "second": other.model,
-        }
+        return ngettext(
+            "On the one instruction that both have, %(second)s is ahead by %(gap)s.",
+            "On the %(n)s instructions that both have, %(second)s is ahead by %(gap)s.",
+            lead.n,
+        ) % {**shown, "second": other.model}
     if lead.low > 0:
         return gettext(
             "The difference of %(gap)s may be due to chance, because it is one of %(compared)s: corrected for them, p is "

@@ -197,6 +197,14 @@ class Operations:
         )
         return answered
 
+    def all_judges_table(self) -> dict[str, Any]:
+        """All judges that you may read, as their studies' tables were last computed: `manage.py judge_card --all --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", "judges/table/")
+        return answered
+
     def all_scores(
         self,
         workspace: str,
@@ -379,6 +387,15 @@ class Operations:
         Needs a token with the scope `change`.
         """
         self._transport.answer("POST", address("uploads/{}/discard/", public_id))
+
+    def draw_anchors(self, public_id: str, body: shapes.WantedAnchors) -> dict[str, Any]:
+        """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could
+        come.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] = self._transport.answer("POST", address("runs/{}/anchors/", public_id), body=body)
+        return answered
 
     def endpoint(self, workspace: str, id: int) -> shapes.Endpoint:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
@@ -568,6 +585,14 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("judges/{}/card/", public_id))
         return answered
 
+    def judge_table(self, workspace: str, slug: str) -> dict[str, Any]:
+        """All that was measured of a study's judges, a row for each: `manage.py judge_card --study STUDY --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/judges/", workspace, slug))
+        return answered
+
     def judges(self) -> Iterator[shapes.Judge]:
         """The judges of the workspaces whose results you may read.
 
@@ -642,6 +667,17 @@ class Operations:
         """
         answered: shapes.Judge = self._transport.answer(
             "POST", address("w/{}/judges/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def make_panel(self, workspace: str, slug: str, body: shapes.WantedPanel) -> dict[str, Any]:
+        """Make a judge of the study's fitted panel (for owners and leads), and begin the run of its verdicts, without
+        calls.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("w/{}/studies/{}/panel/judge/", workspace, slug), body=body
         )
         return answered
 

@@ -586,6 +586,19 @@ class WantedAlignment(TypedDict):
     seed: NotRequired[int]
 
 
+class WantedAnchors(TypedDict):
+    judge: str
+    half_width: NotRequired[float | None]
+    per_model: NotRequired[int | None]
+    correlation: NotRequired[float]
+    seed: NotRequired[int]
+    canaries: NotRequired[bool]
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
+
+
 class WantedCohort(TypedDict):
     """
     A cohort to be made.
@@ -756,6 +769,11 @@ class WantedModel(TypedDict):
 
 class WantedName(TypedDict):
     name: str
+
+
+class WantedPanel(TypedDict):
+    judges: NotRequired[list[str]]
+    name: NotRequired[str]
 
 
 class WantedProbes(TypedDict):
