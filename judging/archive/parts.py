@@ -39,6 +39,7 @@ from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.reports.judges import judges_beside
 from calibration.reports.people.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
+from generation.endpoints.pricing import price_of
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
 from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply
@@ -115,8 +116,19 @@ class ExportPart:
         kept = [
             name for name in names if name not in hidden and (texts or self.model is not Response or name != "text")
         ]
+        prices = _prices_of_endpoints(self.rows) if self.model is LanguageModel else {}
         for row in rows.values(*kept).iterator(chunk_size=2000):
-            yield _without_names(self.model, {**row, **hidden}, texts=texts)
+            yield _without_names(self.model, {**row, **hidden, **prices.get(row.get("id"), {})}, texts=texts)
+
+
+def _prices_of_endpoints(models: QuerySet[LanguageModel]) -> dict[object, Row]:
+    """Return the known prices of models that have them from their endpoint, which stays behind."""
+    found: dict[object, Row] = {}
+    for model in models.select_related("endpoint").distinct():
+        price = price_of(model)
+        if price.known and model.input_price is None:
+            found[model.pk] = {"input_price": price.prices.read, "output_price": price.prices.written}
+    return found
 
 
 def file_of(model: type[Model]) -> str:
