@@ -220,11 +220,16 @@ def test_hostile_code_takes_bounded_time(language):
     slow = []
     for unit in HOSTILE:
         code = (unit * (longest // len(unit) + 1))[:longest]
-        started = time.process_time()
-        coloured_code(code, language, ColourAllowance())
-        if (took := time.process_time() - started) > 1.0:
-            slow.append((unit, took))
+        if (took := processor_time(code, language)) > 1.0 and (again := processor_time(code, language)) > 1.0:
+            slow.append((unit, took, again))
     assert slow == []
+
+
+def processor_time(code, language):
+    """Seconds that colouring takes; on a busy machine another process may slow a processor down for a while."""
+    started = time.process_time()
+    coloured_code(code, language, ColourAllowance())
+    return time.process_time() - started
 
 
 def test_a_quotation_across_colours_is_where_it_stands_in_the_code():

@@ -225,7 +225,7 @@ def test_the_leaderboard_opens_with_its_answer_and_offers_judges_and_weights(cli
     client.force_login(make_user("lead"))
     address = reverse("judging:leaderboard", args=[study.benchmark])
     page = markup(client.get(address))
-    assert re.search(r"model[01] leads with an average of", page)
+    assert re.search(r"No model clearly leads: model[01] is first, average \d+\.\d, but model[01] with", page)
     assert "scripted checklist judged 8 responses." in page
     assert "equal weights (AVG-C)" in page
     assert "Published table" not in page
