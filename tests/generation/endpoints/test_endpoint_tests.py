@@ -47,7 +47,7 @@ def press(lead, endpoint, *, htmx=True):
 
 @pytest.mark.parametrize("htmx", [True, False])
 def test_a_second_click_does_not_ask_again(lead, endpoints, asked, htmx):
-    with endpoint_pages._test_of(endpoints[0]):
+    with endpoint_pages.test_of(endpoints[0]):
         page = press(lead, endpoints[0], htmx=htmx)
         assert "This endpoint is already being tested" in page and "The test failed" not in page and not asked
         assert "nobody is there" in press(lead, endpoints[1], htmx=htmx)
@@ -57,7 +57,7 @@ def test_a_second_click_does_not_ask_again(lead, endpoints, asked, htmx):
 
 @pytest.mark.parametrize("htmx", [True, False])
 def test_two_at_once_and_no_third(lead, endpoints, asked, htmx):
-    with endpoint_pages._test_of(endpoints[0]), endpoint_pages._test_of(endpoints[1]):
+    with endpoint_pages.test_of(endpoints[0]), endpoint_pages.test_of(endpoints[1]):
         assert "2 other endpoints are being tested" in press(lead, endpoints[2], htmx=htmx)
     assert not asked
     assert "nobody is there" in press(lead, endpoints[2], htmx=htmx)
@@ -81,7 +81,7 @@ def test_of_nine_clicks_at_once_one_asks(endpoints):
 
     def click():
         begun.wait(10)
-        with endpoint_pages._test_of(endpoints[0]) as wait:
+        with endpoint_pages.test_of(endpoints[0]) as wait:
             told.append(wait)
             if not wait:
                 leave.wait(10)
