@@ -223,7 +223,7 @@ PUBLIC = {
     "judging:alignment": lambda: Alignment.objects.get().public_id,
     "judging:propose_prompt": lambda: Alignment.objects.get().public_id,
     "judging:take_look": lambda: Alignment.objects.get().public_id,
-    "judging:draw_anchors": lambda: JudgeRun.objects.filter(probes=None, watch=None).first().public_id,
+    "judging:draw_anchors": lambda: JudgeRun.objects.filter(probes__isnull=True, watch=None).first().public_id,
     "judging:bridge_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:compare_runs": lambda: JudgeRun.objects.first().public_id,
     "judging:run": lambda: JudgeRun.objects.first().public_id,
