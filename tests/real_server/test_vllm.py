@@ -6,7 +6,6 @@ import json
 import math
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,10 +34,9 @@ HELLO = [{"role": "user", "content": "Hello"}]
 REFERENCE = "The river runs past the house."
 
 
-def ask(base_url, question, responses=()):
+def ask(base_url, question):
     async def once():
-        reach = Reach(nearby=True)
-        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120, reach=reach, responses=responses)
+        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120, reach=Reach(nearby=True))
         try:
             return await question(chat)
         finally:
@@ -72,26 +70,6 @@ def test_a_stream_says_what_a_whole_reply_says(served):
     assert streamed.text == whole.text
     assert (streamed.finish_reason, streamed.output_tokens) == (whole.finish_reason, whole.output_tokens)
     assert streamed.input_tokens == whole.input_tokens
-
-
-def test_the_responses_form_says_the_same_whole_and_streamed(served):
-    greedy = {"temperature": 0.0, "max_tokens": 40}
-
-    async def both(chat):
-        asked = Request("tiny", HELLO, greedy)
-        return await chat.complete(asked), await chat.complete(replace(asked, stall_seconds=30.0))
-
-    chat_reply, _ = ask(served, both)
-    whole, streamed = ask(served, both, responses=["tiny"])
-    assert (whole.text, whole.finish_reason) == (streamed.text, streamed.finish_reason)
-    assert (whole.text, whole.output_tokens) == (chat_reply.text, chat_reply.output_tokens)
-    assert (whole.input_tokens, streamed.output_tokens) == (chat_reply.input_tokens, whole.output_tokens)
-    assert not whole.estimated and not streamed.estimated
-
-
-def test_a_schema_is_obeyed_in_the_responses_form(served):
-    asked = Request("tiny", HELLO, {"max_tokens": 64, "temperature": 1.0}, schema=SCHEMA, structured=True)
-    assert obeys(ask(served, lambda chat: chat.complete(asked), responses=["tiny"]).text)
 
 
 def test_several_samples_of_one_prompt(served):
