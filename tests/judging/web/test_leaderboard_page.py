@@ -94,7 +94,7 @@ def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
     study, _judge = judged
     client.force_login(make_user("lead"))
     html = markup(page(client, study, language="en", least="3"))
-    assert "model0 leads with an average of 0.0" in html
+    assert "model0 is first, average 0.0" in html
     assert '<option value="en" selected>' in html
     assert re.search(r'name="least"[^>]*value="3"', html)
     part = client.get(
@@ -105,7 +105,7 @@ def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
     assert "<html" not in markup(part)
     assert part["HX-Push-Url"].endswith("?weights=equal&language=en")
     same = markup(client.get(part["HX-Push-Url"]))
-    assert "model0 leads with an average of 0.0" in same
+    assert "model0 is first, average 0.0" in same
     assert "nothing of what is asked" not in same
     empty = markup(page(client, study, family="nobody"))
     assert "Nothing to rank" in empty
@@ -247,14 +247,14 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
     benchmark, judge, study = pairs_benchmark()
     client.force_login(make_user("lead"))
     html = markup(client.get(reverse("judging:leaderboard", args=[benchmark])))
-    assert "a leads: reward 75.0" in html
+    assert "a is first, reward 75.0" in html
     assert "judged 12 pairs" in html
     assert "Pairwise comparisons" in html
     answer = client.get(reverse("judging:leaderboard", args=[benchmark]), {"file": "tournament.csv"})
     rows = {row["Model"]: row for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     assert [rows[name]["Points"] for name in "abc"] == ["8.0", "2.0", "2.0"]
     assert {rows[name]["Comparisons"] for name in "abc"} == {"8"}
-    assert (rows["a"]["Shared rank"], rows["b"]["Shared rank"]) == ("1", "2")
+    assert (rows["a"]["Shared rank, as in the paper"], rows["b"]["Shared rank, as in the paper"]) == ("1", "2")
     assert "a has the most points per comparison: 1.000 in 8 comparisons." in html
     assert "not significantly different from it" not in html
     Score.objects.bulk_create(
