@@ -56,7 +56,10 @@ def rows_of(html, title):
 
 @pytest.mark.parametrize(
     ("page", "file", "rank"),
-    [("judging:leaderboard", "tournament.csv", "Shared rank"), ("calibration:rankings", "strength.csv", "Rank")],
+    [
+        ("judging:leaderboard", "tournament.csv", "Shared rank, as in the paper"),
+        ("calibration:rankings", "strength.csv", "Rank"),
+    ],
 )
 def test_the_column_says_who_is_not_ranked_and_why(client, page, file, rank):
     address = page_of(client, pairs(4), page)
