@@ -59,7 +59,7 @@ test-postgres: install-test  ## all of the suite that touches a database, on Pos
 	$(RUN) -m pytest -n auto --dist worksteal -m "not browser and not services and not realserver and not wheel" --create-db --database-only $(ARGS)
 
 test-services: install-test  ## workers and brokers killed or cut off, with PostgreSQL, Redis and RabbitMQ at 127.0.0.1
-	$(RUN) -m pytest -m "services and not realserver" $(ARGS)
+	$(RUN) -m pytest -m services tests/services $(ARGS)
 
 test-browser: install-test  ## the browser tests (needs Debian's chromium, and npm for axe-core)
 	bash tests/e2e/axe/install.sh

@@ -155,3 +155,17 @@ def test_a_name_of_a_class_means_one_thing_in_an_app():
             if isinstance(node, ast.ClassDef) and node.name not in ("Meta", "Command", "Config"):
                 places.setdefault((file.relative_to(ROOT).parts[0], node.name), []).append(str(file.relative_to(ROOT)))
     assert len(places) > 500 and {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("mark", "folder"),
+    [("services", "services"), ("browser", "e2e"), ("realserver", "real_server"), ("wheel", "installed")],
+)
+def test_a_suite_of_its_own_lies_in_one_folder(mark, folder):
+    """`make` collects these suites from their folders alone: a test marked elsewhere would never run."""
+    marked = {
+        file.relative_to(ROOT / "tests").parts[0]
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if re.search(rf"pytest\.mark\.{mark}\b", file.read_text(encoding="utf-8"))
+    }
+    assert marked == {folder}

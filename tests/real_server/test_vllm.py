@@ -29,7 +29,7 @@ from judging.runs.worker import work_on
 from tests.factories import make_checklist_study, make_workspace, plan_run
 from tests.generation.responses.test_sampling import make_benchmark
 
-pytestmark = [pytest.mark.realserver, pytest.mark.services, pytest.mark.django_db]
+pytestmark = [pytest.mark.realserver, pytest.mark.django_db]
 HELLO = [{"role": "user", "content": "Hello"}]
 REFERENCE = "The river runs past the house."
 

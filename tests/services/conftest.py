@@ -1,3 +1,3 @@
-from tests.judging.runs.test_services import database, processes, rows, server
+from tests.services.test_runs import database, processes, rows, server
 
 __all__ = ["database", "processes", "rows", "server"]

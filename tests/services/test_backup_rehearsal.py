@@ -14,7 +14,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from tests.judging.runs.test_services import ROOT, database  # noqa: F401
+from tests.services.test_runs import ROOT, database  # noqa: F401
 
 pytestmark = pytest.mark.services
 

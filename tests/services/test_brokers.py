@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from tests.judging.runs.test_services import (
+from tests.services.cut_off import CutOff
+from tests.services.test_runs import (
     ROOT,
     SET_UP,
     absent,
@@ -21,7 +22,6 @@ from tests.judging.runs.test_services import (
     start_worker,
     wait_until,
 )
-from tests.services.cut_off import CutOff
 
 pytestmark = pytest.mark.services
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.deployment import DEPLOY, ROOT, compose, dockerfile
-from tests.judging.runs.test_services import absent, database, free_port, processes, wait_until  # noqa: F401
+from tests.services.test_runs import absent, database, free_port, processes, wait_until  # noqa: F401
 
 pytestmark = pytest.mark.services
 

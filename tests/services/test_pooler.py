@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.judging.runs.test_services import (
+from tests.services.test_runs import (
     ROOT,
     SET_UP,
     absent,

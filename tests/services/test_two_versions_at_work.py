@@ -15,7 +15,7 @@ import urllib.request
 import psycopg
 import pytest
 
-from tests.judging.runs.test_services import ROOT, database, free_port, processes, wait_until  # noqa: F401
+from tests.services.test_runs import ROOT, database, free_port, processes, wait_until  # noqa: F401
 
 pytestmark = pytest.mark.services
 

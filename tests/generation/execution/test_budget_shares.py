@@ -1,8 +1,6 @@
 """A generation run's budget: several endpoints, workers and processes at once, raised and lowered, never overspent."""
 
-import os
 import subprocess
-import sys
 import threading
 from datetime import timedelta
 from decimal import Decimal
@@ -21,10 +19,9 @@ from generation.responses.recording import spent_of
 from generation.responses.runs import progress_of, raise_budget
 from generation.responses.worker import work_on
 from tests.generation.hostile_server import HostileServer, says_or_streams, streams
-from tests.generation.responses.test_generate_killed import ROOT, SET_UP, generate
+from tests.generation.responses.test_generate_killed import SET_UP, generate
 from tests.generation.responses.test_sampling import TEXT, make_benchmark, make_model, make_run
 from tests.judging.runs.test_killed import python, wait_until
-from tests.judging.runs.test_services import database  # noqa: F401 - a fixture
 
 NOW = timezone.now()
 RETRY = Retry(tries=3, first_wait=0.01, longest_wait=0.05, try_seconds=60.0)
@@ -45,39 +42,6 @@ from generation.llm.protocol.prices import Ceiling
 endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name="e", base_url="{url}")
 model = LanguageModel.objects.create(workspace=benchmark.workspace, name="m", endpoint=endpoint)
 print(plan_generation(GenerationRequest(benchmark, models=(model,), budget=Ceiling(calls={calls}))).public_id)
-"""
-WORKERS = """
-import threading
-from django.db import connections
-from django.utils import timezone
-from generation.models import Endpoint, LanguageModel
-from generation.responses.runs import start_run
-from generation.responses.plan import GenerationRequest, plan_generation
-from generation.execution.worker import WorkerOptions
-from generation.llm.protocol.prices import Ceiling
-from generation.responses.recording import spent_of
-from generation.responses.worker import work_on
-models = []
-for name, url in (("a", "{one}"), ("b", "{two}")):
-    endpoint = Endpoint.objects.create(workspace=benchmark.workspace, name=name, base_url=url)
-    models.append(LanguageModel.objects.create(workspace=benchmark.workspace, name=name, endpoint=endpoint))
-request = GenerationRequest(
-    benchmark, models=tuple(models), parameters={{"max_tokens": 200}}, budget=Ceiling(tokens=12_100)
-)
-run = plan_generation(request)
-start_run(run, clock=timezone.now)
-states = []
-def work():
-    states.append(work_on(run, options=WorkerOptions(wait=True, concurrency=4)).status)
-    connections.close_all()
-workers = [threading.Thread(target=work) for _ in range(4)]
-for worker in workers:
-    worker.start()
-for worker in workers:
-    worker.join()
-assert len(states) == 4, "a worker broke down"
-spent = spent_of(run)
-print(*set(states), spent.calls, spent.tokens, run.shares.count(), run.items.exclude(leased_by="").count())
 """
 
 
@@ -404,36 +368,3 @@ def test_what_a_killed_process_had_set_aside_is_there_for_the_next(tmp_path):
         finished([generate(tmp_path, "--resume", run)])
         # A call that died with its process was never stored, so it is not counted and all 30 are written.
         assert python(LOOK, tmp_path) == [run, "finished", "30", str(30 * 120), "0", "0"]
-
-
-@pytest.mark.services
-def test_four_workers_at_two_endpoints_on_postgresql_never_cross_a_budget_of_tokens(tmp_path, database):  # noqa: F811
-    """Every call may cost some 230 tokens and costs 120, so that shares are set aside, spared and taken all the time."""
-    environment = {
-        **os.environ,
-        "PLUMBLINE_DATA_DIR": str(tmp_path),
-        "DATABASE_URL": database,
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
-
-    def play(request, n):
-        return streams("A river ran.", seconds=0.05)
-
-    with HostileServer(play) as server, HostileServer(play) as other:
-        code = SET_UP.replace("range(30)", "range(150)") + WORKERS.format(one=server.base_url, two=other.base_url)
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            timeout=500,
-        )
-        sent = len(server.requests) + len(other.requests)
-    states, calls, tokens, shares, held = done.stdout.split()
-    assert (states, shares, held) == ("paused", "0", "0")
-    assert int(calls) == sent and int(tokens) == 120 * sent <= 12_100
-    assert server.requests and other.requests
-    # No more is left than the next call might cost: 200 tokens written and its prompt.
-    assert 12_100 - int(tokens) < 230

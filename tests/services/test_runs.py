@@ -24,7 +24,7 @@ from tests.generation.hostile_server import Act, HostileServer, good_answer
 
 pytestmark = pytest.mark.services
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = "postgres://postgres@127.0.0.1:5432"
 ITEMS = 5_000
 ENDS_WITHIN = 200.0
