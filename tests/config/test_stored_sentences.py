@@ -82,7 +82,7 @@ def codes(rows, name):
     return [message and message["code"] for message in found]
 
 
-def test_rows_of_before_are_read_once_and_shown_in_both_languages(filled):
+def test_rows_of_before_are_read_once_shown_in_both_languages_and_append_only_again(filled):
     MigrationExecutor(connection).migrate(filled)
     assert codes(GenerationRun.objects, "message") == ["sentences", None, None]
     assert codes(GenerationItem.objects, "error") == ["call.no_reply", None, None]
@@ -120,11 +120,6 @@ def test_rows_of_before_are_read_once_and_shown_in_both_languages(filled):
         assert THEIRS in details and any(CHINESE.search(detail) and "5" in detail for detail in details)
     with translation.override("en"):
         assert stored_for_reader(Reply.objects.filter(error=OURS).first(), "error") == OURS
-
-
-@pytest.mark.one_database
-def test_the_columns_of_a_record_are_a_record(filled):
-    MigrationExecutor(connection).migrate(filled)
     for rows, name in ((Score.objects, "reason_json"), (Reply.objects, "error_json"), (Reply.objects, "error")):
         with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
             rows.update(**{name: None if name.endswith("json") else ""})

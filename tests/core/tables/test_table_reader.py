@@ -189,14 +189,14 @@ def test_a_table_that_expands_a_thousandfold_is_refused_while_it_is_read(tmp_pat
     monkeypatch.setattr(table, "LEAST_EXPANDED", 1_000_000)
     path = tmp_path / "bomb.csv.gz"
     with gzip.open(path, "wb") as file:
-        for _ in range(50):
+        for _ in range(8):
             file.write(b"a,b\n" + b"1,2\n" * 250_000)
     taken = []
     take = table.Unpacked.take
     monkeypatch.setattr(table.Unpacked, "take", lambda self, size: (taken.append(size), take(self, size))[1])
     with pytest.raises(BadRow, match=r"bomb.csv.gz: the file unpacks to more than .* PLUMBLINE_TABLE_EXPANSION"):
         list(read_rows(path))
-    assert sum(taken) < 250 * path.stat().st_size < 50_000_000
+    assert sum(taken) < 250 * path.stat().st_size < 8_000_000
 
 
 def test_the_operator_may_let_a_table_expand_further(tmp_path, monkeypatch):
@@ -204,8 +204,8 @@ def test_the_operator_may_let_a_table_expand_further(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "most_expansion", 2_000)
     path = tmp_path / "large.csv.gz"
     with gzip.open(path, "wb") as file:
-        file.write(b"a,b\n" + b"1,2\n" * 500_000)
-    assert sum(1 for _row in read_rows(path)) == 500_000
+        file.write(b"a,b\n" + b"1,2\n" * 300_000)
+    assert sum(1 for _row in read_rows(path)) == 300_000
 
 
 def test_parquet_that_says_one_value_a_million_times_is_refused(tmp_path, monkeypatch):
