@@ -18,15 +18,40 @@ ON_A_DATABASE = {"db", "transactional_db", "live_server"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "leave out what says the same on every database"
     parser.addoption("--database-only", action="store_true", help=words)
+    words = "of a test with parameters, run the first set alone, but for those about the database itself"
+    parser.addoption("--first-sets", action="store_true", help=words)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--database-only"):
-        return
-    without = [item for item in items if not _touches_a_database(item)]
-    if without:
+    kept = [item for item in items if _touches_a_database(item)] if config.getoption("--database-only") else items
+    if config.getoption("--first-sets"):
+        kept = _first_sets(kept)
+    left = set(kept)
+    if without := [item for item in items if item not in left]:
         config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if _touches_a_database(item)]
+        items[:] = kept
+
+
+EVERY_SET = (
+    "tests/annotation/assignment/test_parallel.py",
+    "tests/annotation/counters/",
+    "tests/config/test_busy.py",
+    "tests/core/db/",
+    "tests/generation/execution/",
+    "tests/judging/runs/test_preparing_killed.py",
+)
+"""What asks most of a database: locks, counters kept by triggers, lost connections, several processes at one row."""
+
+
+def _first_sets(items: list[pytest.Item]) -> list[pytest.Item]:
+    seen: set[str] = set()
+    kept = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test not in seen or test.startswith(EVERY_SET):
+            kept.append(item)
+        seen.add(test)
+    return kept
 
 
 ONE_DATABASE = [

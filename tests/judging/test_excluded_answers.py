@@ -91,7 +91,7 @@ def seen(monkeypatch, study, judges, client):
     run_fit(study=study)
     words = result_walk.metric_messages
     monkeypatch.setattr(result_walk, "metric_messages", lambda page: words(NOTES.sub("", page)))
-    found = result_walk.walk(study, judges, client=client)
+    found = result_walk.walk(study, judges, client=client, figures=False)
     monkeypatch.undo()
     own_parts = {"api:": [study.workspace.slug, study.slug]}
     spoken = {reverse(name, args=own_parts.get(name[:4], [study])) for name in SPEAKS_OF_THE_RATER} | {
