@@ -1,6 +1,6 @@
 """The detailed report on a study's judges: biases, gaps to people's scores, prediction-powered estimates, findings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -11,7 +11,7 @@ import numpy as np
 from django.db.models import Count, Max, QuerySet
 
 from annotation.models import Assignment, Rater, Score, Study, Task
-from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, NothingToRead, ScoreFrame, data_hash
+from calibration.data.frames import EVERY_KIND, ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import judged_elsewhere, judges_by_verdicts
 from calibration.reports.codec import INLINED, Missing, part
@@ -38,7 +38,7 @@ from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.judges.bias import ScoreGaps, SelfPreference, score_gaps, self_preference
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.correlations import ScoredResponses, Slopes, judge_minus_people
-from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.estimates import PeopleEstimate, SingleAnswers
 from calibration.statistics.judges.prediction_powered import (
     Estimate,
     LabelsNeeded,
@@ -383,12 +383,49 @@ def _overall(frame: ScoreFrame) -> ScoreFrame:
 
 def _points(frame: ScoreFrame) -> dict[int, tuple[float, int]]:
     own = _overall(frame)
-    return _means(own, 10 * (own.value - own.low) / np.where(own.high > own.low, own.high - own.low, 1.0))
+    return _means(own, _of_ten(own))
+
+
+def _of_ten(frame: ScoreFrame) -> Floats:
+    return 10 * (frame.value - frame.low) / np.where(frame.high > frame.low, frame.high - frame.low, 1.0)
+
+
+@dataclass(frozen=True)
+class _SinglePoints:
+    """What each rater gave each response, on 0..10 (m,), ordered by response; `positions` as are_positions."""
+
+    response: Ints
+    rater: Ints
+    points: Floats
+    positions: bool
+
+    def of(self, responses: Sequence[int], judge: Floats) -> SingleAnswers:
+        """The answers about some responses (n,), in ascending order, beside the judge's scores of them (n,)."""
+        own = np.isin(self.response, responses)
+        return SingleAnswers(
+            place=np.searchsorted(np.array(responses), self.response[own]).astype(np.int64),
+            rater=self.rater[own],
+            top=self.points[own],
+            under=np.ones(int(own.sum())),
+            judge_top=judge,
+            judge_under=np.ones(len(judge)),
+            column=np.zeros(len(judge), dtype=np.int64),
+            positions=self.positions,
+        )
+
+
+def _single_points(people: ScoreFrame) -> _SinglePoints:
+    """A rater's score of a response is the mean of what it gave there."""
+    own = _overall(people)
+    keys, line = np.unique(np.column_stack([own.response, own.rater]), axis=0, return_inverse=True)
+    line = line.reshape(-1)
+    points = np.bincount(line, weights=_of_ten(own)) / np.bincount(line)
+    return _SinglePoints(keys[:, 0], keys[:, 1], points, are_positions(own))
 
 
 def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScores]:
     """Collect each model's human and judge scores on 0..10, and the judge's scores of responses that no person scored."""
-    human, machine = _points(people), _points(judge)
+    human, machine, single = _points(people), _points(judge), _single_points(people)
     model = dict(zip(judge.response.tolist(), judge.model.tolist(), strict=True))
     found: dict[str, ModelScores] = {}
     for pk in sorted({one for one in model.values() if one}):
@@ -396,12 +433,14 @@ def _model_scores(people: ScoreFrame, judge: ScoreFrame) -> dict[str, ModelScore
         both = [response for response in own if response in human]
         alone = [response for response in own if response not in human]
         if both:
+            scored = np.array([machine[one][0] for one in both])
             found[judge.model_names[pk]] = ModelScores(
                 human=np.array([human[one][0] for one in both]),
-                judge=np.array([machine[one][0] for one in both]),
+                judge=scored,
                 instructions=[human[one][1] for one in both],
                 judge_only=np.array([machine[one][0] for one in alone]),
                 judge_only_instructions=[machine[one][1] for one in alone],
+                answers=single.of(both, scored),
             )
     return found
 

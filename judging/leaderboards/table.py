@@ -1,6 +1,7 @@
 """Rank models by a judge's verdicts: from rows to scores with a metric, for all or a part of a benchmark."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NotRequired, TypedDict
@@ -8,7 +9,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, are_excluded_shown, excluded_shown
-from calibration.data.frames import ABOUT_RESPONSES, ROLES, Bools, Ints, ScoreFrame, data_hash
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, Ints, ScoreFrame, data_hash
 from calibration.data.scores import label_frame, score_frame
 from calibration.data.verdicts import JudgesVerdicts, failed_judges, judges_of_answers
 from calibration.reports.cache import SHOWN
@@ -29,10 +30,11 @@ from judging.leaderboards.observations import (
     observations_of,
     unusable_of,
 )
+from judging.leaderboards.people_beside import PeopleObservations, corrected_of, people_observations
 from judging.leaderboards.ranked_models import in_order, unranked_models
 from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
-from judging.scores.corrected_scores import Corrected, Entries, corrected_score
+from judging.scores.corrected_scores import Corrected
 from judging.scores.leads import Lead, leads_of
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
 from judging.scores.points import (
@@ -95,7 +97,7 @@ class Leaderboard:
     `unranked` are the models that are listed without a rank, by name, because they were judged on too few instructions.
 
     `observations` are the judged responses behind the scores, computed from `frame`, and `column` (n,) the column of
-    each; `people` and `people_frame` are the same for people's scores; `wins` the comparisons between all models;
+    each; `beside` and `people_frame` are the same for people's scores; `wins` the comparisons between all models;
     `left_out` counts models with too few judged responses, `unusable` the verdicts that could not be used,
     `discredited` those of runs that failed their canary texts, which are excluded unless the filters ask for them;
     `outputs` are the counts behind instruction checks, `uncounted` what is in none of them. `words` are mean words by
@@ -121,7 +123,7 @@ class Leaderboard:
     discredited: int = 0
     outputs: tuple[Output, ...] = ()
     uncounted: Uncounted = field(default_factory=Uncounted)
-    people: Observations | None = None
+    beside: PeopleObservations | None = None
     people_frame: ScoreFrame | None = None
     wins: Observations | None = None
     words: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -173,6 +175,11 @@ class Leaderboard:
         return rule_of(self.metric, self.filters, self.weights)
 
     @property
+    def people(self) -> Observations | None:
+        """People's observations, each response's or pair's together."""
+        return self.beside.together if self.beside else None
+
+    @property
     def data_hash(self) -> str:
         return data_hash(self.frame)
 
@@ -183,18 +190,14 @@ class Leaderboard:
     @cached_property
     def corrected(self) -> Mapping[str, Corrected]:
         """By model name, for models of which people scored enough responses."""
-        if self.people is None:
+        if self.beside is None:
             return {}
         corrected = {}
         for row in self.models:
-            of_judge = self.observations.model == self.pks[row.model]
-            of_people = self.people.model == self.pks[row.model]
-            try:
-                corrected[row.model] = _corrected(
-                    self.observations.select(of_judge), self.column[of_judge], self.people.select(of_people), self.rule
+            with suppress(NoStatistic):
+                corrected[row.model] = corrected_of(
+                    self.observations, self.column, self.beside, self.pks[row.model], self.rule
                 )
-            except NoStatistic:
-                continue
         return corrected
 
     def as_json(self) -> BoardJson:
@@ -450,26 +453,11 @@ def _beside(board: Leaderboard, people: ScoreFrame, leaves: Mapping[int, Categor
     if not len(frame):
         return board
     try:
-        observations = observations_of(frame, board.metric, board.weighting, leaves, margin=board.filters.margin)
+        found = people_observations(frame, board.metric, board.weighting, leaves, margin=board.filters.margin)
     except UserError:
         return board
     # A sample of checks drawn for people makes no observation.
-    return replace(board, people=observations, people_frame=frame) if len(observations) else board
-
-
-def _corrected(judge: Observations, column: Ints, people: Observations, rule: PointsRule) -> Corrected:
-    """Match people's observations with the judge's by response and rival; drop those that the judge did not score."""
-    place = {key: row for row, key in enumerate(zip(people.response.tolist(), people.rival.tolist(), strict=True))}
-    keys = list(zip(judge.response.tolist(), judge.rival.tolist(), strict=True))
-    rows = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
-    both = rows >= 0
-
-    def part(of: Observations, mask: Bools | Ints, where: Ints) -> Entries:
-        return Entries(where, of.instruction[mask], of.top[mask], of.under[mask])
-
-    return corrected_score(
-        part(people, rows[both], column[both]), part(judge, both, column[both]), part(judge, ~both, column[~both]), rule
-    )
+    return replace(board, beside=found, people_frame=frame) if len(found.together) else board
 
 
 def _words(

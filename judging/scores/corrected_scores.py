@@ -3,7 +3,8 @@
 The estimate is prediction-powered (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453). Each entry becomes a pseudo-value
 whose mean is the score and whose spread is that of its linearisation, so that a mean over categories and a ratio of sums
 keep their clustered error (delta method). The categories of a mean are strata: each has its own number of instructions, and
-its own mean is estimated from them.
+its own mean is estimated from them. Raters like these differ from each other as these do: leaving out each, and each one's
+answers to one instruction, adds V_R - V_C to the variance.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.prediction_powered import EstimateInterval, ModelScores, prediction_powered_mean
+from calibration.statistics.judges.estimates import PeopleEstimate, SingleAnswers
+from calibration.statistics.judges.prediction_powered import Estimate, ModelScores, prediction_powered_mean
 from calibration.statistics.resampling import FloatArray, IntArray
 from judging.scores.points import PointsRule
 
@@ -31,29 +33,40 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Corrected:
-    """Interval ends as `interval_kind` says; `power` 0..1 is the judge's weight; n is the number of responses that
-    people scored.
+class RaterEntries:
+    """What each rater gave a response that the judge scored too, arrays (m,): `place` is the response's place there.
 
-    `effective_n` is the effective sample size: the number of people's scores that alone would be as precise. `people`
-    is their own score of those responses.
+    `positions`: the raters are positions of a data set, not persons.
     """
 
-    value: float
-    low: float
-    high: float
-    interval_kind: EstimateInterval
+    place: IntArray
+    rater: IntArray
+    top: FloatArray
+    under: FloatArray
+    positions: bool = False
+
+
+@dataclass(frozen=True)
+class Corrected(PeopleEstimate):
+    """A corrected score with its intervals, for raters like these first (see PeopleEstimate; without a p value).
+
+    `power` 0..1 is the judge's weight; n is the number of responses that people scored. `effective_n` is the effective
+    sample size: the number of people's scores that alone would be as precise. `people` is their own score of those
+    responses.
+    """
+
     power: float
     n: int
     effective_n: float
-    people: float
-    people_low: float
-    people_high: float
+    people: PeopleEstimate
 
 
-def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: PointsRule) -> Corrected:
+def corrected_score(
+    people: Entries, judge: Entries, judge_only: Entries, rule: PointsRule, *, single: RaterEntries | None = None
+) -> Corrected:
     """Return one model's corrected score: `people` and `judge` of the same responses in order, `judge_only` of the others.
 
+    `single` are the raters' own scores of what `people` scored together; without them nothing is said of raters like these.
     If the judge alone scored fewer than two instructions of some category, the result is people's own score. Raises
     TooFewRatings if people scored no response of a category, under two instructions, or if no category has two.
     """
@@ -73,18 +86,53 @@ def corrected_score(people: Entries, judge: Entries, judge_only: Entries, rule: 
             judge_only_instructions=people.instruction[:1] if alone else judge_only.instruction,
             strata=strata[0],
             judge_only_strata=strata[0][:1] if alone else strata[1],
+            answers=None if single is None else _answers(single, judge, rule),
         ),
         power=0.0 if alone else None,
     )
 
-    powered, human_only = found.powered, found.human_only
     return Corrected(
-        *sorted_ends(rule, powered.value, powered.low, powered.high),
-        powered.interval_kind,
-        found.power,
-        found.n,
-        found.effective_n,
-        *sorted_ends(rule, human_only.value, human_only.low, human_only.high),
+        **vars(_scaled(found.powered, rule)),
+        power=found.power,
+        n=found.n,
+        effective_n=found.effective_n,
+        people=_scaled(found.human_only, rule),
+    )
+
+
+def _scaled(found: Estimate, rule: PointsRule) -> PeopleEstimate:
+    """The estimate on the board's scale; p against 0 would say nothing of a score."""
+    value, low, high = sorted_ends(rule, found.value, found.low, found.high)
+    these: tuple[float, float] | tuple[None, None] = (None, None)
+    if found.these_low is not None and found.these_high is not None:
+        these = sorted_ends(rule, found.value, found.these_low, found.these_high)[1:]
+    return PeopleEstimate(
+        value=value,
+        low=low,
+        high=high,
+        interval_kind=found.interval_kind,
+        population=found.population,
+        these_low=these[0],
+        these_high=these[1],
+        p=None,
+        why_not=found.why_not,
+        clusters=found.clusters,
+        raters=found.raters,
+    )
+
+
+def _answers(single: RaterEntries, judge: Entries, rule: PointsRule) -> SingleAnswers:
+    """The raters' answers with the judge's score of each response, and its column unless all are pooled."""
+    _, column = np.unique(judge.column, return_inverse=True)
+    return SingleAnswers(
+        place=single.place,
+        rater=single.rater,
+        top=single.top,
+        under=single.under,
+        judge_top=judge.top,
+        judge_under=judge.under,
+        column=np.zeros(len(judge), dtype=np.int64) if rule.pooled else column.reshape(-1).astype(np.int64),
+        positions=single.positions,
     )
 
 

@@ -1,30 +1,45 @@
 """An estimate that people's ratings enter, with its interval for raters like these and for exactly these raters. PURE."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.crossed import FEW_TO_TELL, combine
 from calibration.statistics.populations import (
     CrossedVariance,
     Scale,
     Statistic,
     TaskSums,
     crossed_variance,
+    left_out_groups,
     such_raters,
     these_raters,
 )
-from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, Labels, cluster_codes
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 Population: TypeAlias = Literal["such", "these"]
 PeopleInterval: TypeAlias = Literal["crossed95", "leave_one_out_range", "none"]
 WhyNot: TypeAlias = Literal[
-    "", "few_instructions", "few_raters", "undefined_without_one", "named_raters", "positions", "extreme"
+    "",
+    "few_instructions",
+    "single_in_category",
+    "few_raters",
+    "undefined_without_one",
+    "named_raters",
+    "positions",
+    "counted_together",
+    "no_spread",
+    "extreme",
 ]
+"""Why an interval is not about such raters; "single_in_category": people scored one instruction of some category, which
+shows no spread; "counted_together": who gave which answer is not known; "no_spread": all scores are alike."""
 
 LEAST_RATERS = 3
+LEAST_RATERS_OF_MEANS = 2
+MOST_REPLICATES = 400
 ROUNDING = 1e-12
 SIGNIFICANT = 0.05
 
@@ -176,6 +191,122 @@ def _p(value: float, variance: float, freedom: float, scale: Scale) -> float | N
         return 1.0 if value == 0 else None
     distance = abs(float(np.arctanh(value)) * (1 - value**2)) if scale == "correlation" else abs(value)
     return float(2 * stdtr(freedom, -distance / variance**0.5))
+
+
+@dataclass(frozen=True)
+class SingleAnswers:
+    """People's single answers behind the scores of n responses, one line an answer (lines,), top/under in points.
+
+    A response's score is the mean of its tops over the mean of its unders, and it needs at least one answer; `place` is its
+    place, 0 to n - 1. judge_top and judge_under (n,) are the judge's score of each response, `column` (n,) the category from
+    0 up, over whose means the mean is taken. `positions`: the raters are positions of a data set.
+    """
+
+    place: IntArray
+    rater: Labels
+    top: FloatArray
+    under: FloatArray
+    judge_top: FloatArray
+    judge_under: FloatArray
+    column: IntArray
+    positions: bool = False
+
+
+@dataclass(frozen=True)
+class RatersVariance:
+    """The jackknife's variances of a mean over raters, and over cells (one rater's answers to one instruction), nan where
+    `why_not` says why there are none."""
+
+    by_raters: float
+    by_cells: float
+    raters: int
+    why_not: WhyNot
+
+
+def raters_variance(
+    signed: Sequence[tuple[SingleAnswers | None, Labels, float]], power: float, *, seed: int = 0
+) -> RatersVariance:
+    """What raters add to a mean of people's scores less power x the judge's, or to a difference of two such means.
+
+    For each mean its answers, the instructions (n,) of its responses, and its sign. A response that loses all of its answers
+    is left out with the judge's score of it; the power stays as it is. Above 400 raters or cells, 200 random groups of them
+    are left out.
+    """
+    known = [(answers, labels, sign) for answers, labels, sign in signed if answers is not None]
+    if len(known) < len(signed):
+        return RatersVariance(np.nan, np.nan, 0, "counted_together")
+    whole = [label_list(labels) for _, labels, _ in known]
+    instruction, _ = cluster_codes([label for labels in whole for label in labels])
+    rater, raters = cluster_codes([label for answers, _, _ in known for label in label_list(answers.rater)])
+    if any(answers.positions for answers, _, _ in known):
+        return RatersVariance(np.nan, np.nan, raters, "positions")
+    if raters < LEAST_RATERS_OF_MEANS:
+        return RatersVariance(np.nan, np.nan, raters, "few_raters")
+    starts = np.cumsum([0, *map(len, whole)])
+    at = np.concatenate([start + answers.place for start, (answers, _, _) in zip(starts, known, strict=False)])
+    _, by_raters, by_cells = left_out_groups(instruction[at], rater, most=MOST_REPLICATES, seed=seed)
+    cuts = np.cumsum([len(answers.place) for answers, _, _ in known])[:-1]
+    found = []
+    for codes in (by_raters, by_cells):
+        groups = int(codes.max()) + 1
+        values, defined = np.zeros(groups), np.ones(groups, dtype=np.bool_)
+        for (answers, _, sign), own in zip(known, np.split(codes, cuts), strict=True):
+            mean, there = _without_each(answers, power, own.astype(np.int64), groups)
+            values += sign * mean
+            defined &= there
+        if not defined.all():
+            return RatersVariance(np.nan, np.nan, raters, "undefined_without_one")
+        found.append(float((groups - 1) / groups * ((values - values.mean()) ** 2).sum()))
+    return RatersVariance(found[0], found[1], raters, "")
+
+
+def _without_each(answers: SingleAnswers, power: float, codes: IntArray, groups: int) -> tuple[FloatArray, BoolArray]:
+    """The mean without each group (groups,) of answers, and where it is defined."""
+    n, columns = len(answers.column), int(answers.column.max()) + 1
+    given = np.bincount(answers.place, minlength=n)
+    tops, unders = (np.bincount(answers.place, weights=one, minlength=n) for one in (answers.top, answers.under))
+    keys, line = np.unique(codes * n + answers.place, return_inverse=True)
+    line = line.reshape(-1)
+    at, place = keys // n, keys % n
+    left = given[place] - np.bincount(line)
+    kept = left > 0
+    cell = at * columns + answers.column[place]
+
+    def without(whole: FloatArray, taken: FloatArray) -> FloatArray:
+        total = np.bincount(answers.column, weights=whole, minlength=columns)
+        return np.asarray(total - sum_by(cell, groups * columns, taken).reshape(groups, columns), dtype=np.float64)
+
+    parts = []
+    for total, own in ((tops, answers.top), (unders, answers.under)):
+        mean = total / np.maximum(given, 1)
+        rest = np.where(kept, (total[place] - np.bincount(line, weights=own)) / np.maximum(left, 1), 0.0)
+        parts.append(without(mean, mean[place] - rest))
+    parts += [without(one, np.where(kept, 0.0, one[place])) for one in (answers.judge_top, answers.judge_under)]
+    top, under, judge_top, judge_under = parts
+    there = (under > ROUNDING) & (judge_under > ROUNDING)
+    means = top / np.where(there, under, 1.0) - power * judge_top / np.where(there, judge_under, 1.0)
+    return np.asarray(means.mean(axis=1)), np.asarray(there.all(axis=1), dtype=np.bool_)
+
+
+def such_variance(these: float, freedom: float, raters: RatersVariance) -> tuple[float, float]:
+    """The variance for such raters, V_I + V_R - V_C with `these` = V_I, and its degrees of freedom.
+
+    Not below V_I or V_R; Satterthwaite's degrees of freedom, raters - 1 with two or three of them.
+    """
+    such, _, found = combine(
+        np.array([these]),
+        np.array([raters.by_raters]),
+        np.array([raters.by_cells]),
+        np.array([freedom + 1]),
+        np.array([raters.raters]),
+    )
+    few = raters.raters <= FEW_TO_TELL
+    return float(such[0]), float(raters.raters - 1) if few else float(found[0])
+
+
+def label_list(labels: Labels) -> list[Hashable]:
+    """The labels as a list."""
+    return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)
 
 
 def opposite_sides(estimates: Sequence[PeopleEstimate | None]) -> bool:

@@ -16,7 +16,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -24,12 +23,21 @@ from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.design.needed import Z_POWER
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
-from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.estimates import (
+    PeopleEstimate,
+    PeopleInterval,
+    Population,
+    RatersVariance,
+    SingleAnswers,
+    WhyNot,
+    label_list,
+    raters_variance,
+    such_variance,
+)
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
-EstimateInterval: TypeAlias = Literal["t95", "leave_one_out_range"]
-
 ROUNDING = 1e-12
+MOST_LABELS = 10**9
 
 
 class NoDifference(NoStatistic):
@@ -44,7 +52,8 @@ class ModelScores:
     """One model's scores. `human` and `judge` (n,) of the responses people scored, with their instruction labels;
     `judge_only` (N,) of further responses only the judge scored, with theirs. All on the same scale. Where the mean is
     one of categories of fixed size, `strata` (n,) and `judge_only_strata` (N,) label each score's category, the same
-    for all scores of an instruction.
+    for all scores of an instruction. `answers` are the single answers that `human` are means of; without them nothing is
+    said of such raters.
     """
 
     human: FloatArray
@@ -54,22 +63,21 @@ class ModelScores:
     judge_only_instructions: Labels
     strata: Labels | None = None
     judge_only_strata: Labels | None = None
+    answers: SingleAnswers | None = None
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A value with its clustered standard error and 95 % ends.
+class Estimate(PeopleEstimate):
+    """A mean or difference with its intervals by Student's t, and its standard errors.
 
-    `interval_kind` "t95" uses Student's t (clusters - 1 degrees of freedom or, with strata, Satterthwaite's); under 20
-    clusters of human scores, and where a stratum has a single one, it is "leave_one_out_range", the range over leaving
-    one cluster out.
+    `error` is for these raters, `such_error` for such raters, None where that interval is not stated; V_R - V_C of people's
+    scores is what such raters add. Degrees of freedom for these raters are clusters - 1 or, with strata, Satterthwaite's.
+    Under 20 clusters of human scores, and where a stratum has a single one, the ends are the range over leaving one cluster
+    out; where the scores do not vary, there is no interval.
     """
 
-    value: float
     error: float
-    low: float
-    high: float
-    interval_kind: EstimateInterval
+    such_error: float | None
 
 
 @dataclass(frozen=True)
@@ -95,14 +103,16 @@ class LabelsNeeded:
 
     That is stated from 20 clusters on, so that fewer are never enough. `total` is that number of each model, `more`
     what is still to collect (0: already `separated`); `alone` is the total that human scores without a judge would
-    take. They hold if the difference is as estimated.
+    take. They hold if the difference is as estimated. The interval is about `population`; for such raters, the scores are
+    those of the same raters, and a number is None where no number of these would do.
     """
 
     difference: float
     separated: bool
-    total: int
-    more: int
-    alone: int
+    total: int | None
+    more: int | None
+    alone: int | None
+    population: Population
 
 
 @dataclass(frozen=True)
@@ -203,7 +213,7 @@ def labels_saved(one: ModelScores, other: ModelScores, found: PredictionPowered)
     people = [_by_instruction(scores.instructions, scores.human) for scores in (one, other)]
     judge = [_by_instruction(scores.instructions, scores.judge) for scores in (one, other)]
     both = [name for name in people[0] if name in people[1]]
-    known = [{*_plain(scores.instructions), *_plain(scores.judge_only_instructions)} for scores in (one, other)]
+    known = [{*label_list(scores.instructions), *label_list(scores.judge_only_instructions)} for scores in (one, other)]
     n, pool = len(both), len(known[0] & known[1])
     places = np.arange(n)
     theirs, own = (np.array([side[0][name] - side[1][name] for name in both]) for side in (people, judge))
@@ -217,7 +227,7 @@ def _by_instruction(labels: Labels, values: FloatArray) -> dict[Hashable, float]
     """The mean value of each instruction."""
     codes, k = cluster_codes(labels)
     means = sum_by(codes, k, np.asarray(values, dtype=np.float64)) / np.bincount(codes, minlength=k)
-    return dict(zip(dict.fromkeys(_plain(labels)), means.tolist(), strict=True))
+    return dict(zip(dict.fromkeys(label_list(labels)), means.tolist(), strict=True))
 
 
 def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
@@ -239,31 +249,45 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
     factor = _factors(parts.stratum[parts.labelled])
     squares = [float(factor @ part) for part in (human * human, human * judge, judge * judge)]
     kept = _others_variance(parts)
-    stated = now.powered.interval_kind == "t95"
-    separated = stated and (now.powered.low > 0 or now.powered.high < 0)
+    separated = now.powered.excludes_zero
     strata = np.unique(parts.stratum[parts.labelled]).size
     # The least number of scores, at the present number per cluster, from which a 95 % interval is stated.
     least = -(-MIN_CLUSTERS * labels // k)
 
-    def needed(with_judge: bool) -> int:
+    def needed(with_judge: bool) -> int | None:
+        fixed = _raters_alone(now.powered if with_judge else now.human_only)
+
         def separates(total: int) -> bool:
             ratio = labels / total
             a, b, c = (ratio * square for square in squares)
             power = min(1.0, max(0.0, b / (c + kept))) if with_judge and c + kept > 0 else 0.0
             variance = max(a - 2 * power * b + power**2 * (c + kept), 0.0)
-            reach = float(student.ppf(0.975, max(k * total / labels - strata, 1.0)))
-            return bool(abs(difference) > (reach + Z_POWER) * variance**0.5)
+            freedom = max(k * total / labels - strata, 1.0)
+            if fixed:
+                unsure = variance**2 / freedom + fixed**2 / (now.powered.raters - 1)
+                freedom = min(freedom, max((variance + fixed) ** 2 / unsure, now.powered.raters - 1.0))
+            reach = float(student.ppf(0.975, freedom))
+            return bool(abs(difference) > (reach + Z_POWER) * (variance + fixed) ** 0.5)
 
         low, high = 1, 2
         while not separates(high):
+            if high > MOST_LABELS:
+                return None
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if separates(middle) else (middle, high)
         return max(high, least)
 
-    total = labels if separated else max(needed(True), labels + 1)
-    return LabelsNeeded(difference, separated, total, total - labels, needed(False))
+    with_judge = labels if separated else needed(True)
+    total = None if with_judge is None else with_judge if separated else max(with_judge, labels + 1)
+    more = None if total is None else total - labels
+    return LabelsNeeded(difference, separated, total, more, needed(False), now.powered.population)
+
+
+def _raters_alone(found: Estimate) -> float:
+    """The variance that the choice of raters adds, 0 where nothing is said of such raters."""
+    return 0.0 if found.such_error is None else max(found.such_error**2 - found.error**2, 0.0)
 
 
 def _powered(
@@ -276,8 +300,10 @@ def _powered(
         tuned = shared.power
         without = np.array([shared.without.get(name, shared.power) for name in parts.names])
     used = tuned if power is None else power
-    classical = _estimate(parts, 0.0, np.zeros(parts.human.size), signed)
-    powered = _estimate(parts, used, without if power is None else np.full(without.size, used), signed)
+    answers = [(scores.answers, scores.instructions, sign) for scores, sign in signed]
+    classical = _estimate(parts, 0.0, np.zeros(parts.human.size), signed, raters_variance(answers, 0.0))
+    left_out = without if power is None else np.full(without.size, used)
+    powered = _estimate(parts, used, left_out, signed, raters_variance(answers, used))
     n = min(len(scores.human) for scores, _ in signed)
     gain = (classical.error / powered.error) ** 2 if powered.error > 0 else inf
     return PredictionPowered(
@@ -312,8 +338,8 @@ def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
             (scores.instructions, scores.strata),
             (scores.judge_only_instructions, scores.judge_only_strata),
         ):
-            labels += _plain(group)
-            strata += [None] * len(group) if own_strata is None else _plain(own_strata)
+            labels += label_list(group)
+            strata += [None] * len(group) if own_strata is None else label_list(own_strata)
     codes, k = cluster_codes(labels)
     if len(strata) != len(labels):
         raise ValueError(f"{len(strata)} strata for {len(labels)} scores; give one for each.")
@@ -345,9 +371,11 @@ def _parts(signed: list[tuple[ModelScores, float]]) -> _Parts:
     return _Parts(names, human, judge, other, labelled, stratum, value, shift)
 
 
-def _estimate(parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]]) -> Estimate:
+def _estimate(
+    parts: _Parts, power: float, without: FloatArray, signed: list[tuple[ModelScores, float]], raters: RatersVariance
+) -> Estimate:
     """The estimate at `power`; each cluster's error is the one at its own power of `without` (k,)."""
-    from scipy.stats import t as student
+    from scipy.special import stdtr, stdtrit
 
     squares = (parts.human - without * parts.apart) ** 2
     variance, unsure = 0.0, 0.0
@@ -359,12 +387,39 @@ def _estimate(parts: _Parts, power: float, without: FloatArray, signed: list[tup
         unsure += float((by_stratum**2 / np.maximum(size - 1, 1)).sum())
     value, spread = parts.value + power * parts.shift, float(np.sqrt(variance))
     k = int(parts.labelled.sum())
+    low, high, error = value, value, spread
+    these: tuple[float, float] | tuple[None, None] = (None, None)
+    p: float | None = None
+    kind: PeopleInterval = "none"
+    population: Population = "these"
+    why: WhyNot = "no_spread"
     if k < MIN_CLUSTERS or parts.alone:
-        low, high = _leave_one_out(parts, signed, power)
-        return Estimate(value, spread, low, high, "leave_one_out_range")
-    freedom = variance**2 / unsure if unsure > 0 else float(k - 1)
-    reach = float(student.ppf(0.975, freedom)) * spread
-    return Estimate(value, spread, value - reach, value + reach, "t95")
+        (low, high), kind = _leave_one_out(parts, signed, power), "leave_one_out_range"
+        why = "few_instructions" if k < MIN_CLUSTERS else "single_in_category"
+    elif spread > ROUNDING * max(1.0, abs(value)):
+        freedom, why, kind = variance**2 / unsure, raters.why_not, "crossed95"
+        reach = float(stdtrit(freedom, 0.975)) * spread
+        these = value - reach, value + reach
+        if not why:
+            such, freedom = such_variance(variance, freedom, raters)
+            population, error = "such", such**0.5
+        reach = float(stdtrit(freedom, 0.975)) * error
+        low, high, p = value - reach, value + reach, float(2 * stdtr(freedom, -abs(value) / error))
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        interval_kind=kind,
+        population=population,
+        these_low=these[0],
+        these_high=these[1],
+        p=p,
+        why_not=why,
+        clusters=k,
+        raters=raters.raters,
+        error=spread,
+        such_error=error if population == "such" else None,
+    )
 
 
 def _factors(strata: IntArray) -> FloatArray:
@@ -378,7 +433,7 @@ def _leave_one_out(parts: _Parts, signed: list[tuple[ModelScores, float]], power
     moves: dict[Hashable, float] = {}
     needed: set[Hashable] = set()
     for scores, sign in signed:
-        labels = list(dict.fromkeys(_plain(scores.instructions)))
+        labels = list(dict.fromkeys(label_list(scores.instructions)))
         codes, k = cluster_codes(scores.instructions)
         rest = np.asarray(scores.human, dtype=np.float64) - power * np.asarray(scores.judge, dtype=np.float64)
         own = np.zeros(rest.size, dtype=np.int64) if scores.strata is None else cluster_codes(scores.strata)[0]
@@ -416,7 +471,3 @@ def _numbers(scores: FloatArray) -> FloatArray:
     if not np.isfinite(values).all():
         raise NoStatistic("Scores must be finite numbers; leave out the ones that are missing.")
     return values
-
-
-def _plain(labels: Labels) -> list[Hashable]:
-    return list(labels.tolist() if isinstance(labels, np.ndarray) else labels)

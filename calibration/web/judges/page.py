@@ -4,25 +4,16 @@
 """
 
 from collections.abc import Sequence
-from math import isinf
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import number
-from calibration.figures.spreads import RangeRow, Span, ranges
+from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
-from calibration.reports.judges import (
-    JudgesInDepth,
-    PairJudgeReport,
-    ReviewReport,
-    ScoreJudge,
-    ScoreJudgeReport,
-    Separation,
-)
+from calibration.reports.judges import JudgesInDepth, PairJudgeReport, ReviewReport, ScoreJudge, ScoreJudgeReport
 from calibration.reports.people.sways import Sways
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.judges.prediction_powered import Estimate, LabelsSaved
 from calibration.web.blocks import Block, Cells, Choice, Column, ResultPage, Table, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
 from calibration.web.judges.blocks import (
@@ -38,7 +29,7 @@ from calibration.web.judges.blocks import (
     sways_meaning,
 )
 from calibration.web.judges.correlations import correlation_block, turned_round
-from calibration.web.judges.powered import powered_wins_block
+from calibration.web.judges.powered import powered_block, powered_wins_block, separate_block, separate_sentence
 from calibration.web.judges.truth import judged_truth_blocks
 from calibration.web.messages.intervals import estimate_words
 from calibration.web.messages.names import named_criterion
@@ -114,8 +105,8 @@ def judge_depth_blocks(study: Study, report: JudgesInDepth) -> list[Block]:
     ]
     for place, judge in enumerate(report.judges):
         blocks += [
-            _powered(judge, place),
-            _separate(judge, place, items=items),
+            powered_block(judge, place, items=items),
+            separate_block(judge, place, items=items),
             powered_wins_block(judge.judge, judge.wins, place, items=items),
             correlation_block(study, judge, place),
             _gaps(study, judge, place),
@@ -135,7 +126,7 @@ def _opening(report: ReviewReport | PairJudgeReport | ScoreJudgeReport, *, items
         return first
     for judge in report.judges:
         if not isinstance(judge.separate, Missing):
-            return _separate_sentence(judge.judge, judge.separate, items=items)
+            return separate_sentence(judge.judge, judge.separate, items=items)
     known = any(not isinstance(judge.powered, Missing) for judge in report.judges)
     why = report.judges[0].separate if known else report.judges[0].powered
     return reason_of(why) if isinstance(why, Missing) else ""
@@ -261,126 +252,6 @@ def _spans(rows: Sequence[tuple[str, Cells]], title: str, x_title: str, rule: fl
         series=[title],
         step=0.01,
         rule=rule,
-    )
-
-
-def _powered(judge: ScoreJudge, place: int) -> Block:
-    title = gettext("Model means from people and %(judge)s together") % {"judge": judge.judge}
-    key, found = f"powered-{place}", judge.powered
-    if isinstance(found, Missing):
-        return Block(key, title, reason=reason_of(found))
-    known = [(row.model, row.estimate) for row in found if not isinstance(row.estimate, Missing)]
-    if not known:
-        return Block(
-            key,
-            title,
-            reason=gettext(
-                "People have scored every response that this judge scored. The judge adds information once it scores "
-                "other responses as well."
-            ),
-        )
-    figure = ranges(
-        [RangeRow(model, [_span(estimate.powered), _span(estimate.human_only)]) for model, estimate in known],
-        title=title,
-        x_title=gettext("Mean score, 0 to 10"),
-        step=0.01,
-        series=[gettext("people and judge"), gettext("people alone")],
-    )
-    table = Table(
-        [
-            Column(gettext("Model")),
-            Column(gettext("People's scores"), 0),
-            Column(gettext("Additional scores by the judge"), 0),
-            *Column.interval(gettext("Prediction-powered estimate"), 3),
-            *Column.interval(gettext("People alone"), 3),
-            Column(gettext("Weight on the judge"), 2),
-            Column(gettext("Effective sample size"), 0),
-        ],
-        [
-            [
-                model,
-                found.n,
-                found.n_judge_only,
-                *(found.powered.value, found.powered.low, found.powered.high),
-                *(found.human_only.value, found.human_only.low, found.human_only.high),
-                found.power,
-                None if isinf(found.effective_n) else found.effective_n,
-            ]
-            for model, found in known
-        ],
-    )
-    return all_marked(Block(key, title, figure=figure, table=table), judge.judge)
-
-
-def _span(found: Estimate) -> Span:
-    return Span(found.value, found.low, found.high)
-
-
-def _separate(judge: ScoreJudge, place: int, *, items: bool) -> Block:
-    title = gettext("Labels needed to separate two models (%(judge)s)") % {"judge": judge.judge}
-    found = judge.separate
-    if isinstance(found, Missing):
-        return Block(f"separate-{place}", title, reason=reason_of(found))
-    table = Table(
-        [Column(gettext("Scores used")), Column(gettext("Labels per model"), 0)],
-        [
-            [gettext("people and judge, in total"), found.total],
-            [gettext("people and judge, still needed"), found.more],
-            [gettext("people alone, in total"), found.alone],
-        ],
-    )
-    answer = " ".join(
-        filter(None, [_separate_sentence(judge.judge, found, items=items), saved_words(judge.judge, found.saved)])
-    )
-    return all_marked(Block(f"separate-{place}", title, answer=answer, table=table), judge.judge)
-
-
-def saved_words(judge: str, found: LabelsSaved | Missing) -> str:
-    """State what share of the labels the judge saves for this difference, and the most that it can save; '' if unknown."""
-    if isinstance(found, Missing):
-        return ""
-    words = {
-        "judge": judge,
-        "saved": number(100 * found.saved, 1),
-        "most": number(100 * found.most, 1),
-        "rho": people_words(found.rho),
-        "n": found.n,
-        "pool": found.pool,
-    }
-    return (
-        gettext(
-            "At equal width, %(judge)s saves %(saved)s %% of the human labels for this difference here. The most that this "
-            "judge can save in this way is %(most)s %%, which is ρ² (1 − n/N), with n = %(n)d instructions labelled of the "
-            "N = %(pool)d that it scored. ρ, the correlation over instructions of people's difference with the judge's, is "
-            "%(rho)s."
-        )
-        % words
-    )
-
-
-def _separate_sentence(judge: str, found: Separation, *, items: bool) -> str:
-    words = {
-        "one": found.one,
-        "other": found.other,
-        "judge": judge,
-        "more": found.more,
-        "alone": found.alone,
-        "difference": estimate_words(found.powered, items=items),
-    }
-    if found.separated:
-        return (
-            gettext(
-                "With %(judge)s, %(one)s and %(other)s are already separated: they differ by %(difference)s out of 10 "
-                "points."
-            )
-            % words
-        )
-    return (
-        gettext(
-            "With %(judge)s, %(one)s and %(other)s differ by %(difference)s out of 10 points. About %(more)d more "
-            "human labels for each model would separate them with 80 %% power (%(alone)d in total without the judge)."
-        )
-        % words
     )
 
 

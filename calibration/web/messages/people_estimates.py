@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from calibration.figures.drawing import number
 from calibration.figures.spreads import Span
@@ -62,8 +62,13 @@ def people_span(found: PeopleEstimate) -> Span:
     return Span(found.value, found.low, found.high)
 
 
-def populations_meaning(found: Iterable[PeopleEstimate | None], *, items: bool = False) -> list[str]:
-    """Explain the intervals of these estimates, and why some are not about raters like these, each sentence once."""
+def populations_meaning(
+    found: Iterable[PeopleEstimate | None], *, items: bool = False, least_raters: int = LEAST_RATERS
+) -> list[str]:
+    """Explain the intervals of these estimates, and why some are not about raters like these, each sentence once.
+
+    `least_raters` is how many raters an interval for raters like these needs.
+    """
     known = [one for one in found if one is not None]
     said = []
     if any(one.interval_kind == "crossed95" and one.population == "such" for one in known):
@@ -73,10 +78,11 @@ def populations_meaning(found: Iterable[PeopleEstimate | None], *, items: bool =
                 "for exactly these raters takes only the instructions as drawn, and says nothing about other raters."
             )
         )
-    return [*said, *dict.fromkeys(words for one in known if (words := why_not_words(one, items=items)))]
+    words = [why_not_words(one, items=items, least_raters=least_raters) for one in known]
+    return [*said, *dict.fromkeys(filter(None, words))]
 
 
-def why_not_words(found: PeopleEstimate, *, items: bool = False) -> str:
+def why_not_words(found: PeopleEstimate, *, items: bool = False, least_raters: int = LEAST_RATERS) -> str:
     """Say why the estimate's interval is not about raters like these; '' where it is, or no rater enters it."""
     if found.why_not == "few_instructions":
         few_items = gettext("A 95 %% interval needs at least %(needed)s items, and there are %(n)s.")
@@ -84,10 +90,23 @@ def why_not_words(found: PeopleEstimate, *, items: bool = False) -> str:
         said = few_items if items else few_instructions
         return said % {"needed": MIN_CLUSTERS, "n": number(found.clusters, 1)}
     if found.why_not == "few_raters":
-        return gettext(
+        return ngettext(
             "Intervals are for exactly these raters; for raters like these, at least %(needed)s raters are needed, and "
-            "there are %(n)s."
-        ) % {"needed": LEAST_RATERS, "n": number(found.raters, 1)}
+            "there is %(n)s.",
+            "Intervals are for exactly these raters; for raters like these, at least %(needed)s raters are needed, and "
+            "there are %(n)s.",
+            found.raters,
+        ) % {"needed": least_raters, "n": number(found.raters, 1)}
+    if found.why_not == "single_in_category":
+        return gettext("A 95 %% interval needs at least two instructions in every category that people scored.") % {}
+    if found.why_not == "no_spread":
+        return gettext(
+            "Where all of people's scores are alike, no interval is stated: they cannot show how far that holds."
+        )
+    if found.why_not == "counted_together":
+        return gettext(
+            "Intervals are for exactly these raters, because people's answers are counted together here and not by rater."
+        )
     if found.why_not == "positions":
         return gettext("Intervals are for exactly these raters, because the data identify positions, not persons.")
     if found.why_not == "undefined_without_one":

@@ -23,9 +23,10 @@ from judging.leaderboards.table import Leaderboard, requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.published.tables import printed_beside
+from judging.scores.corrected_scores import Corrected
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
 from judging.web.leaderboards.messages import ranks, unranked_notes
-from judging.web.leaderboards.sections import uncounted_notes
+from judging.web.leaderboards.sections import corrected_populations, uncounted_notes
 from judging.web.leaderboards.table import scores_table
 
 SCORES = {
@@ -170,7 +171,8 @@ def _table(board: Leaderboard) -> Table:
     """One row a model, in the board's order: its rank and overall score, then its categories."""
     corrected, place = board.corrected, ranks(board)
     columns = [Column("Model"), Column("Rank", 0), Column("Average", 2), Column("Interval", 1)]
-    columns += [Column("Corrected by people", 1)] if corrected else []
+    if corrected:
+        columns += [Column("Corrected by people", 1), Column("Raters like these", 1), Column("These raters", 1)]
     columns += [Column(key, 2) for key in board.categories.values()]
     rows = []
     for row in board.models:
@@ -182,13 +184,24 @@ def _table(board: Leaderboard) -> Table:
             f"{ends.low:.1f} to {ends.high:.1f}" if ends and row.average is not None else "none",
         ]
         if corrected:
-            line.append(f"{fixed.value:.2f} ({fixed.low:.1f} to {fixed.high:.1f})" if fixed else "none")
+            line += _people_cells(fixed)
         for key in board.categories.values():
             cell, missing = row.categories.get(key), row.unscored[key]
             line.append((f"{cell.score:.2f}" if cell else "none") + (f" (-{missing})" if missing else ""))
         words = board.words.get((row.model, ""))
         rows.append([*line, "none" if words is None else f"{words:.0f}"])
     return Table([*columns, Column("Words", 0)], rows)
+
+
+def _people_cells(fixed: Corrected | None) -> list[str]:
+    """A corrected score, its interval for raters like these, and that for exactly these raters."""
+    if fixed is None:
+        return ["none"] * 3
+    such = f"{fixed.low:.1f} to {fixed.high:.1f}" if fixed.population == "such" else "none"
+    these = "none" if fixed.these_low is None else f"{fixed.these_low:.1f} to {fixed.these_high:.1f}"
+    if fixed.interval_kind == "leave_one_out_range":
+        these = f"{fixed.low:.1f} to {fixed.high:.1f} (one left out)"
+    return [f"{fixed.value:.2f}", such, these]
 
 
 def _notes(board: Leaderboard) -> list[str]:
@@ -203,4 +216,4 @@ def _notes(board: Leaderboard) -> list[str]:
             f"{board.judge} failed its canary texts: {board.discredited} of its verdicts should not be trusted; they are "
             f"{counted}."
         )
-    return [*notes, *unranked_notes(board), *uncounted_notes(board)]
+    return [*notes, *corrected_populations(board), *unranked_notes(board), *uncounted_notes(board)]

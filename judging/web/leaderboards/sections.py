@@ -8,7 +8,9 @@ from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.figures.spreads import RangeRow, Span, ranges
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.judges.estimates import LEAST_RATERS_OF_MEANS
 from calibration.web.blocks import Block, Column, Table
+from calibration.web.messages.people_estimates import people_cells, people_columns, people_span, populations_meaning
 from calibration.web.messages.reasons import error_words
 from calibration.web.messages.statistics import interval_meaning
 from calibration.web.rankings.pairs import not_ranked_column
@@ -46,27 +48,21 @@ def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | Non
             [
                 model.model,
                 model.average,
-                score.value,
-                score.low,
-                score.high,
-                score.people,
-                score.people_low,
-                score.people_high,
+                *people_cells(score),
+                *people_cells(score.people),
                 score.n,
                 score.effective_n,
                 score.power,
             ]
         )
         span = Span(model.average, raw.low, raw.high) if raw and model.average is not None else None
-        drawn.append(RangeRow(model.model, [span, Span(score.value, score.low, score.high)]))
+        drawn.append(RangeRow(model.model, [span, people_span(score)]))
         gap += abs(score.value - (model.average or 0.0))
     columns = [
         Column(gettext("Model")),
         Column(gettext("Judge alone"), 2),
-        Column(gettext("Corrected"), 2),
-        *Column.ends(gettext("From"), gettext("To"), 1),
-        Column(gettext("People alone"), 2),
-        *Column.ends(gettext("From"), gettext("To"), 1),
+        *people_columns(gettext("Corrected"), 1),
+        *people_columns(gettext("People alone"), 1),
         Column(gettext("Scored by people"), 0),
         Column(gettext("Effective sample size"), 0),
         Column(gettext("Weight of the judge"), 2),
@@ -84,13 +80,7 @@ def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | Non
         notes.append(
             gettext("People scored everything that the judge scored, so the corrected score is people's score.")
         )
-    if any(score.interval_kind == "leave_one_out_range" for score in board.corrected.values()):
-        notes.append(
-            gettext(
-                "With fewer than 20 instructions, the interval shows the range over leaving out one "
-                "instruction at a time."
-            )
-        )
+    notes += corrected_populations(board)
     return Block(
         "corrected",
         title,
@@ -107,10 +97,18 @@ def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | Non
             series=[gettext("judge alone"), gettext("corrected")],
             step=0.1,
         ),
-        caption=gettext("Bars are intervals over whole instructions."),
+        caption=gettext(
+            "The bars of the judge alone are about its verdicts, with the instructions drawn again; those of the corrected "
+            "scores are for raters like these where the table states that, and for exactly these raters otherwise."
+        ),
         table=Table(columns, rows),
         notes=notes,
     )
+
+
+def corrected_populations(board: Leaderboard) -> list[str]:
+    """Say for which raters the intervals of the corrected scores hold, and why for some only for exactly these."""
+    return populations_meaning(board.corrected.values(), least_raters=LEAST_RATERS_OF_MEANS)
 
 
 def standings_block(board: Leaderboard) -> Block | None:

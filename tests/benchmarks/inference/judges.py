@@ -3,14 +3,19 @@
 from functools import cache
 
 import numpy as np
-from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, seed_of
+from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, Widths, seed_of
 
 from calibration.statistics.agreement.alternative_annotator import AgainstRaters, against_raters
 from calibration.statistics.judges.agreement import LabelledTasks, compare_judges, same_as_majority
 from calibration.statistics.judges.correlations import ScoredResponses, judge_correlation
-from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.estimates import PeopleEstimate, SingleAnswers
 from calibration.statistics.judges.people_biases import Answers, first_side_wins, longer_preferred
 from calibration.statistics.judges.powered_rankings import JudgedPairs, LabelledPairs, powered_rankings
+from calibration.statistics.judges.prediction_powered import (
+    ModelScores,
+    prediction_powered_difference,
+    prediction_powered_mean,
+)
 from calibration.statistics.ranking.pairs import as_games, bradley_terry
 
 SEED = 2410
@@ -279,6 +284,50 @@ def powered_design(raters: int) -> Design:
     return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
 
 
+# Means of two models from people's scores of some instructions and a judge's of all: raters differ in severity, and in how
+# much they like a model.
+
+MEANS = ("mean with a judge", "difference with a judge")
+
+
+def powered_means(rng, labelled: int, more: int, pool: int) -> list[ModelScores]:
+    n, each = labelled + more, min(3, pool)
+    level, severity = rng.normal(size=n), rng.normal(size=pool)
+    found = []
+    for mean in (6.0, 5.5):
+        quality = mean + level + 0.7 * rng.normal(size=n)
+        judge = quality + 1 + 0.5 * rng.normal(size=n)
+        place = np.repeat(np.arange(labelled), each)
+        rater = rng.random((labelled, pool)).argsort(axis=1)[:, :each].ravel()
+        own = severity + 0.4 * rng.normal(size=pool)
+        score = quality[place] + own[rater] + rng.normal(size=place.size)
+        ones, first = np.ones(labelled), judge[:labelled]
+        answers = SingleAnswers(
+            place, rater, score, np.ones(place.size), first, ones, np.zeros(labelled, dtype=np.int64)
+        )
+        human = np.bincount(place, weights=score) / each
+        found.append(
+            ModelScores(human, first, np.arange(labelled), judge[labelled:], np.arange(labelled, n), answers=answers)
+        )
+    return found
+
+
+def powered_means_design(raters: int) -> Design:
+    names = [f"{name}, raters like {raters}" for name in MEANS]
+    widths = Widths()
+
+    def draw(rng, _resamples, _clustered):
+        one, other = powered_means(rng, 40, 160, raters)
+        found = prediction_powered_mean(one).powered, prediction_powered_difference(one, other).powered
+        for name, estimate in zip(names, found, strict=True):
+            widths.note(name, estimate.value, estimate.such_error)
+        return {name: of_people(one, truth) for name, one, truth in zip(names, found, (6.0, 0.5), strict=True)}
+
+    promise = AT_LEAST if raters < 5 else FIVE_RATERS
+    text = f"40 of 200 instructions x 2 models x 3 of {raters} raters"
+    return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False, widths=widths)
+
+
 def unequal_judge_design() -> NullDesign:
     """A rater's equal must not be shown worse, and a judge worse by epsilon must not be shown to replace one."""
     names = ("a rater's equal cannot replace one", "a judge worse by epsilon can replace a rater")
@@ -307,6 +356,7 @@ def designs() -> list[Design]:
         *(advantage_design(60, raters) for raters in (3, 5, 8, 60)),
         *(sways_design(40, raters) for raters in (3, 5, 8, 60)),
         *(powered_design(raters) for raters in (3, 5, 8, 60)),
+        *(powered_means_design(raters) for raters in (2, 3, 5, 8, 60)),
     ]
 
 

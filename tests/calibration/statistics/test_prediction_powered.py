@@ -45,7 +45,7 @@ def test_mean_by_the_formula_written_out():
     assert found.human_only.error == pytest.approx((y.var(ddof=1) / n) ** 0.5)
     assert found.effective_n == pytest.approx(n * y.var(ddof=1) / n / error**2)
     assert found.effective_n > 3 * n
-    assert found.powered.interval_kind == "t95"
+    assert found.powered.interval_kind == "crossed95"
 
 
 def test_ppi_python_agrees():

@@ -136,3 +136,58 @@ def test_what_is_missing_is_named(missing):
     never_nan(page)
     said = {"judge": "No judge", "people": "Nobody", "further": "once it scores other responses"}[missing]
     assert said in text_of(page)
+
+
+def rated_by(raters, *, severity=0.0, taste=0.0, gap=0.5):
+    """60 instructions with two models, 25 of them scored by all raters, who differ in severity and taste by fixed steps."""
+    study = make_checklist_study(instructions=60, models=2, items=1)
+    judge, people = make_judge_rater(study.workspace), [make_rater(study) for _ in range(raters)]
+    rng = np.random.default_rng(1)
+    for place, task in enumerate(study.tasks.order_by("pk").select_related("response_a__model")):
+        better = task.response_a.model.name == "model1"
+        truth = 4 + gap * better + rng.normal(0, 1)
+        make_answer(task, judge, {"overall": float(np.clip(round(truth) + 1, 0, 10))})
+        if place // 2 < 25:
+            for number, rater in enumerate(people):
+                away = (number - (raters - 1) / 2) * (severity + taste * better)
+                make_answer(task, rater, {"overall": float(np.clip(round(truth + away + rng.normal(0, 0.5)), 0, 10))})
+    return study
+
+
+def test_means_are_first_for_raters_like_these_and_then_for_exactly_these():
+    study = rated_by(3, severity=1.0)
+    found = report(study).judges[0].powered[0].estimate.powered
+    assert (found.population, found.raters) == ("such", 3)
+    assert found.low < found.these_low < found.these_high < found.high
+    block = next(one for one in judge_depth_blocks(study, report(study)) if one.key == "powered-0")
+    heads = [str(column.label) for column in block.table.columns]
+    assert heads.index("Raters like these: low") < heads.index("These raters: low")
+    assert any("takes only the instructions as drawn" in note for note in block.notes)
+
+
+def test_labels_that_no_number_of_these_raters_can_give_are_not_promised():
+    # Three raters whose differences of the two models lie 3 points apart: which raters were asked decides.
+    study = rated_by(3, taste=3.0, gap=0.5)
+    found = report(study, "model0", "model1").judges[0].separate
+    assert (found.population, found.more, found.alone) == ("such", None, None)
+    said = answer_of(page_of(study, "?one=model0&other=model1"))
+    assert "for raters like these" in said
+    assert said.endswith(
+        "More labels by these raters would not separate them for raters like these: that takes more raters."
+    )
+
+
+def test_labels_still_needed_are_for_raters_like_these():
+    study = rated_by(5, gap=0.1)
+    found = report(study, "model0", "model1").judges[0].separate
+    assert (found.population, found.separated) == ("such", False)
+    said = answer_of(page_of(study, "?one=model0&other=model1"))
+    assert f"For raters like these, about {found.more:,} more labels by these raters for each model would" in said
+
+
+def test_one_rater_says_nothing_of_raters_like_it():
+    study = scored(gap=0.1, spread=1.5)
+    found = report(study, "model0", "model1").judges[0].separate
+    assert (found.population, found.powered.why_not) == ("these", "few_raters")
+    said = answer_of(page_of(study, "?one=model0&other=model1"))
+    assert "95 % interval for exactly these raters" in said and "For exactly these raters, about" in said

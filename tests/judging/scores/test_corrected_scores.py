@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibration.statistics.errors import TooFewRatings
-from judging.scores.corrected_scores import Entries, corrected_score, pseudo_values, strata_of
+from judging.scores.corrected_scores import Entries, RaterEntries, corrected_score, pseudo_values, strata_of
 from judging.scores.points import HELLOBENCH, PointsRule
 
 
@@ -42,7 +42,9 @@ def test_a_judge_that_is_off_by_a_constant_is_put_right():
     assert found.low < exact < found.high
     assert found.power > 0.8
     assert found.effective_n > 2 * labelled
-    assert found.people_high - found.people_low > found.high - found.low
+    assert found.people.high - found.people.low > found.high - found.low
+    # Nobody said who gave which score, so the interval is for exactly these raters.
+    assert (found.population, found.why_not) == ("these", "counted_together")
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says():
@@ -68,7 +70,7 @@ def test_without_further_verdicts_people_stand_alone_and_a_category_without_peop
     own = entries([1, 1, 2, 2], [1, 2, 3, 4], [80, 90, 70, 50])
     none = entries([], [], [])
     found = corrected_score(own, own, none, HELLOBENCH)
-    assert found.value == found.people == pytest.approx((72.5 - 75) * 4)
+    assert found.value == found.people.value == pytest.approx((72.5 - 75) * 4)
     assert found.power == 0
     with pytest.raises(TooFewRatings, match="categories"):
         corrected_score(
@@ -121,3 +123,33 @@ def test_a_single_instruction_in_every_category_states_nothing():
     rng = np.random.default_rng(3)
     with pytest.raises(TooFewRatings, match="one category"):
         corrected_score(*few_a_category(rng, 1, categories=25), HELLOBENCH)
+
+
+def rated_by_few(rng, raters=5, labelled=40, further=160, severity=8.0):
+    """What corrected_score takes of one category: each response by three of the raters, who differ in severity."""
+    level = rng.normal(75, 7, labelled + further)
+    judge = level + 6 + rng.normal(0, 5, level.size)
+    place = np.repeat(np.arange(labelled), 3)
+    rater = rng.random((labelled, raters)).argsort(axis=1)[:, :3].ravel()
+    score = level[place] + (severity * rng.normal(size=raters))[rater] + rng.normal(0, 5, place.size)
+    where, column = np.arange(level.size), np.zeros(level.size, dtype=int)
+    few, rest = slice(0, labelled), slice(labelled, None)
+    people = entries(column[few], where[few], np.bincount(place, weights=score) / 3)
+    single = RaterEntries(place, rater, score, np.ones(place.size))
+    parts = people, entries(column[few], where[few], judge[few]), entries(column[rest], where[rest], judge[rest])
+    return parts, single
+
+
+def test_the_interval_for_raters_like_these_comes_first_and_holds():
+    held, these, draws = 0, 0, 200
+    for seed in range(draws):
+        parts, single = rated_by_few(np.random.default_rng(seed))
+        found = corrected_score(*parts, HELLOBENCH, single=single)
+        assert (found.population, found.raters, found.why_not) == ("such", 5, "")
+        assert found.low < found.these_low < found.these_high < found.high
+        held += found.low <= 0.0 <= found.high
+        these += found.these_low <= 0.0 <= found.these_high
+    assert held / draws >= 0.93 and these / draws < 0.8
+    # What is said of exactly these raters does not depend on who gave which score.
+    alone = corrected_score(*parts, HELLOBENCH)
+    assert (alone.low, alone.high) == pytest.approx((found.these_low, found.these_high))

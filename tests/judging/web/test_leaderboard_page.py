@@ -86,8 +86,64 @@ def test_people_correct_the_judge(judged):
     assert averages(board)["model0"] == -25.0
     found = board.corrected["model0"]
     # People gave every one of the 12 responses 100 points: they vary not at all, so the judge has no weight.
-    assert (found.value, found.people, found.n, found.power) == (100.0, 100.0, 12, 0.0)
+    assert (found.value, found.people.value, found.n, found.power) == (100.0, 100.0, 12, 0.0)
     assert board_of(study, judge).people is None
+
+
+@pytest.fixture
+def rated(judged):
+    """The same with scores of three people, who differ in severity, for 20 of the 24 instructions."""
+    study, judge = judged
+    people = [make_rater(study) for _ in range(3)]
+    some = set(Instruction.objects.order_by("pk").values_list("pk", flat=True)[:20])
+    for task in study.tasks.select_related("response_a"):
+        if (number := task.response_a.instruction_id) not in some:
+            continue
+        for place, person in enumerate(people):
+            given = [0.25 * (number % 3) + 0.25 * place, 0.5, 0.25 * place]
+            make_answer(task, person, dict(zip(("item0", "item1", "item2"), given, strict=True)))
+    return study, judge
+
+
+def test_corrected_scores_say_for_which_raters_their_intervals_hold(client, rated, capsys):
+    study, judge = rated
+    found = board_of(study, judge, people=True).corrected["model0"]
+    assert (found.population, found.raters) == ("such", 3)
+    assert found.low < found.these_low < found.value < found.these_high < found.high
+    client.force_login(make_user("lead"))
+    html = markup(page(client, study))
+    block = html[html.index('id="corrected"') :]
+    heads = ["Raters like these: low", "Raters like these: high", "These raters: low", "These raters: high"]
+    assert re.findall("|".join(heads), block)[:4] == heads
+    assert "those of the corrected scores are for raters like these where the table states that" in block
+    assert "one for exactly these raters takes only the instructions as drawn" in block
+    shown = markup(
+        client.get(reverse("judging:leaderboard", args=[study.benchmark]), headers={"Accept-Language": "zh-hans"})
+    )
+    block = shown[shown.index('id="corrected"') :]
+    assert block.index("同类评分者：下限") < block.index("这些评分者：下限")
+    assert "校正后分数的线段在表中给出时针对同类评分者" in block
+    asked = {"judge": judge.label, "weights": "equal"}
+    call_command("leaderboard", study.benchmark.slug, json=True, details=True, **asked)
+    stated = json.loads(capsys.readouterr().out)["corrected"]["model0"]
+    assert (stated["low"], stated["these_high"]) == (found.low, found.these_high)
+    assert stated["people"]["population"] == "such"
+    call_command("leaderboard", study.benchmark.slug, **asked)
+    table = capsys.readouterr().out
+    assert "Raters like these" in table and f"{found.low:.1f} to {found.high:.1f}" in table
+
+
+def test_of_one_rater_the_corrected_scores_are_for_exactly_this_one(client, judged):
+    study, judge = judged
+    person = make_rater(study)
+    for task in study.tasks.select_related("response_a"):
+        make_answer(
+            task, person, dict.fromkeys(("item0", "item1", "item2"), 0.25 * (task.response_a.instruction_id % 3))
+        )
+    assert board_of(study, judge, people=True).corrected["model0"].why_not == "few_raters"
+    client.force_login(make_user("lead"))
+    html = markup(page(client, study))
+    assert "for raters like these, at least 2 raters are needed, and there is 1." in html
 
 
 def test_the_address_holds_the_view_and_the_page_names_it(client, judged):
@@ -392,7 +448,8 @@ def test_the_command_gives_intervals_corrections_and_words_too(judged, capsys):
     call_command("leaderboard", study.benchmark.slug, **asked)
     shown = capsys.readouterr().out
     assert "Interval" in shown
-    assert "100.00 (100.0 to 100.0)" in shown
+    assert "100.00" in shown and "100.0 to 100.0" not in shown
+    assert "Where all of people's scores are alike, no interval is stated" in shown
     call_command("leaderboard", study.benchmark.slug, largest=10.0, **asked)
     shown = capsys.readouterr().out
     assert "model0" in shown
