@@ -10,6 +10,9 @@ from judging.leaderboards.filters import MODEL, WORDS, Filters
 from judging.leaderboards.observations import Observations
 from judging.scores.points import ModelScores
 
+EVEN = 1e-9
+"""Scores closer than this are equal: they differ only by the rounding of sums."""
+
 
 def instructions_of(observations: Observations) -> dict[int, int]:
     """Return the number of different instructions on which each model was judged, by the model's pk."""
@@ -22,6 +25,11 @@ def instructions_of(observations: Observations) -> dict[int, int]:
 def unranked_models(observations: Observations, names: Mapping[int, str]) -> dict[str, Unranked]:
     """Return the models that are not ranked, by name, and why."""
     return {names[model]: why for model, why in unranked(instructions_of(observations)).items()}
+
+
+def score_ranks(scores: Mapping[str, float]) -> dict[str, int]:
+    """Return the ranks of scores by model, 1 for the best; equal scores share a rank."""
+    return {model: 1 + sum(other > score + EVEN for other in scores.values()) for model, score in scores.items()}
 
 
 def in_order(

@@ -11,8 +11,9 @@ from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.resampling import IntervalKind
 from generation.models import MAIN_EXPERIMENT
+from judging.leaderboards.board_json import BoardJson
 from judging.leaderboards.filters import Filters
-from judging.leaderboards.table import BoardJson, Leaderboard, leaderboard
+from judging.leaderboards.table import Leaderboard, leaderboard
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, fit_name, most_exact, weighting_of
 from judging.scores.corrected_scores import Corrected
 from judging.scores.leads import Lead
@@ -25,9 +26,9 @@ NAME = "leaderboard"
 class BoardReport:
     """Every number of a board: scores, intervals, corrected scores and mean words.
 
-    `judge` is the judge's public id and `measure` the name of the metric. `averages`, `leads` and `corrected` are by
-    model, with the leads of the first ranked model over the others; `cells` and `words` are by "model / category";
-    `interval_kind` and `clusters` are those of the intervals.
+    `judge` is the judge's public id and `measure` the name of the metric. `averages`, `leads` and `corrected` are by model,
+    with the leads of the first ranked model over the others, corrected for all pairs of ranked models; `cells` and `words`
+    are by "model / category"; `interval_kind` and `clusters` are those of the intervals.
     """
 
     judge: str

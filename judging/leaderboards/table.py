@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.ties import descending
 from core.errors import UserError
 from generation.models import Benchmark, Category, Response
+from judging.leaderboards.board_json import BoardJson, ModelJson, NotRankedJson, RankJson
 from judging.leaderboards.check_counts import Output, Uncounted, counted
 from judging.leaderboards.filters import Filters, columns_of, kept, mapped, wanted_instructions, wanted_models
 from judging.leaderboards.observations import (
@@ -31,11 +31,11 @@ from judging.leaderboards.observations import (
     unusable_of,
 )
 from judging.leaderboards.people_beside import PeopleObservations, corrected_of, people_observations
-from judging.leaderboards.ranked_models import in_order, unranked_models
+from judging.leaderboards.ranked_models import in_order, score_ranks, unranked_models
 from judging.leaderboards.task_groups import TaskGroups, UnknownGroup, task_groups
 from judging.leaderboards.weighting import MissingWeights, UnknownWeights, Weighting, weighting_named
 from judging.scores.corrected_scores import Corrected
-from judging.scores.leads import Lead, leads_of
+from judging.scores.leads import Lead, comparisons_of, ranks_left
 from judging.scores.metrics import FULFILLED, METRICS, REWARD, WINS, Metric
 from judging.scores.points import (
     ModelScores,
@@ -59,36 +59,6 @@ class UnknownJudge(UserError):
 
 NO_BOARD = (UnknownJudge, NoVerdicts, WithoutWeight, MissingWeights, UnknownWeights, UnknownGroup, NoStatistic)
 """The reasons why there is no leaderboard for what was asked."""
-
-
-class CellJson(TypedDict):
-    score: float
-    n: int
-    unscored: int
-
-
-class ModelJson(TypedDict):
-    """`not_ranked` only where the model is listed without a rank, with the reason (see Unranked)."""
-
-    model: str
-    categories: dict[str, CellJson]
-    average: float | None
-    not_ranked: NotRequired[str]
-
-
-class _NotRanked(TypedDict, total=False):
-    not_ranked: str
-
-
-class BoardJson(TypedDict, total=False):
-    """What the API and `leaderboard --json` state; the first two only where a run failed its canary texts, the third only
-    of a scripted judge.
-    """
-
-    ranked: bool
-    discredited_verdicts: int
-    scripted_judges: list[str]
-    models: list[ModelJson]
 
 
 @dataclass(frozen=True)
@@ -142,23 +112,45 @@ class Leaderboard:
         )
 
     @cached_property
-    def leads(self) -> Mapping[int, Lead]:
-        """How far the best ranked model is ahead of each other ranked one, by its pk, where that is stated."""
-        known = [row for row in self.models if row.average is not None and row.model not in self.unranked]
-        if not self.ranked or len(known) < 2:
-            return {}
-        order = descending(np.array([row.average for row in known], dtype=np.float64))
-        leader, *others = (self.pks[known[place].model] for place in order.tolist())
-        return leads_of(
+    def ranks(self) -> Mapping[str, int]:
+        """By name, 1 for the best overall score; equal scores share a rank.
+
+        Models without a score, or judged on too few instructions, have none.
+        """
+        known = {row.model: row.average for row in self.models if row.average is not None} if self.ranked else {}
+        return score_ranks({model: score for model, score in known.items() if model not in self.unranked})
+
+    @cached_property
+    def comparisons(self) -> Mapping[tuple[int, int], Lead]:
+        """How far each ranked model is ahead of each one with a lower score, by their pks, where that is stated."""
+        return comparisons_of(
             model=self.observations.model,
             category=self.column,
             instruction=self.observations.instruction,
             points=self.observations.top,
             under=self.observations.under,
             rule=self.rule,
-            leader=leader,
-            others=others,
+            models=self._best_first,
         )
+
+    @property
+    def leads(self) -> Mapping[int, Lead]:
+        """How far the best ranked model is ahead of each other ranked one, by its pk, where that is stated."""
+        first = self._best_first[:1]
+        return {other: lead for (one, other), lead in self.comparisons.items() if [one] == first}
+
+    @cached_property
+    def ranks_left(self) -> Mapping[str, tuple[int, int]]:
+        """The smallest and the largest rank of each ranked model, by name, that the comparisons leave possible."""
+        found = ranks_left(self._best_first, self.comparisons)
+        return {self.model_names[pk]: ends for pk, ends in found.items()}
+
+    @property
+    def _best_first(self) -> list[int]:
+        scores = {row.model: row.average or 0.0 for row in self.models}
+        names = list(self.ranks)
+        order = descending(np.array([scores[name] for name in names], dtype=np.float64))
+        return [self.pks[names[place]] for place in order.tolist()]
 
     @property
     def ranked(self) -> bool:
@@ -209,6 +201,7 @@ class Leaderboard:
                     for key, cell in row.categories.items()
                 },
                 "average": row.average,
+                **self._rank(row),
                 **self._not_ranked(row),
             }
             for row in self.models
@@ -220,7 +213,13 @@ class Leaderboard:
             found["scripted_judges"] = [self.judge.name]
         return {**found, "models": models}
 
-    def _not_ranked(self, row: ModelScores) -> _NotRanked:
+    def _rank(self, row: ModelScores) -> RankJson:
+        if row.model not in self.ranks:
+            return {}
+        low, high = self.ranks_left[row.model]
+        return {"rank": self.ranks[row.model], "rank_low": low, "rank_high": high}
+
+    def _not_ranked(self, row: ModelScores) -> NotRankedJson:
         """Only models that would be ranked otherwise are said not to be."""
         why = self.unranked.get(row.model) if row.average is not None else None
         return {"not_ranked": why.value} if why else {}

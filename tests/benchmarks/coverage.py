@@ -42,7 +42,7 @@ from calibration.statistics.shares import mean_shares
 from calibration.statistics.weights.fit import weight_intervals
 from calibration.statistics.weights.least_squares import cluster_sums
 from judging.scores.corrected_scores import Entries, corrected_score
-from judging.scores.leads import leads_of
+from judging.scores.leads import comparisons_of
 from judging.scores.paired_difference import paired_difference
 from judging.scores.points import HELLOBENCH, PointsRule, average_intervals
 
@@ -276,12 +276,12 @@ def leads_design(instructions: int, which: str):
         order = np.argsort(-points.mean(axis=(1, 2)), kind="stable")
         first, second = int(order[0]), int(order[1])
         whole = category * instructions + instruction
-        leads = leads_of(
-            model=model, category=category, instruction=whole, points=points.ravel(), leader=first, others=[second]
+        leads = comparisons_of(
+            model=model, category=category, instruction=whole, points=points.ravel(), models=[first, second]
         )
         gap = (points[0] - points[1]).ravel()
         pair = paired_difference(category[: gap.size], gap, HELLOBENCH)
-        lead, own = leads.get(second), pair.overall.interval
+        lead, own = leads.get((first, second)), pair.overall.interval
         columns = [one.interval for one in pair.columns.values()]
         apart, ahead = 4 * (ability[0] - ability[1]), 4 * (ability[first] - ability[second])
         on_lead = np.array([]) if lead is None else held(lead.low, lead.high, ahead)

@@ -25,7 +25,7 @@ from judging.management.scripted_judges import scripted_judges, scripted_line
 from judging.published.tables import printed_beside
 from judging.scores.corrected_scores import Corrected
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, METRICS, POINTS, REWARD, STARS, WINS
-from judging.web.leaderboards.messages import ranks, unranked_notes
+from judging.web.leaderboards.messages import ranks_note, unranked_notes
 from judging.web.leaderboards.sections import corrected_populations, uncounted_notes
 from judging.web.leaderboards.table import scores_table
 
@@ -169,8 +169,14 @@ class Command(BaseCommand):
 
 def _table(board: Leaderboard) -> Table:
     """One row a model, in the board's order: its rank and overall score, then its categories."""
-    corrected, place = board.corrected, ranks(board)
-    columns = [Column("Model"), Column("Rank", 0), Column("Average", 2), Column("Interval", 1)]
+    corrected = board.corrected
+    columns = [
+        Column("Model"),
+        Column("Rank", 0),
+        Column("Ranks possible"),
+        Column("Average", 2),
+        Column("Interval", 1),
+    ]
     if corrected:
         columns += [Column("Corrected by people", 1), Column("Raters like these", 1), Column("These raters", 1)]
     columns += [Column(key, 2) for key in board.categories.values()]
@@ -179,7 +185,8 @@ def _table(board: Leaderboard) -> Table:
         ends, fixed = board.intervals.averages.get(board.pks[row.model]), corrected.get(row.model)
         line: list[object] = [
             row.model,
-            place.get(row.model, "none"),
+            board.ranks.get(row.model, "none"),
+            "{} to {}".format(*board.ranks_left[row.model]) if row.model in board.ranks_left else "none",
             "none" if row.average is None else f"{row.average:.2f}",
             f"{ends.low:.1f} to {ends.high:.1f}" if ends and row.average is not None else "none",
         ]
@@ -216,4 +223,10 @@ def _notes(board: Leaderboard) -> list[str]:
             f"{board.judge} failed its canary texts: {board.discredited} of its verdicts should not be trusted; they are "
             f"{counted}."
         )
-    return [*notes, *corrected_populations(board), *unranked_notes(board), *uncounted_notes(board)]
+    return [
+        *notes,
+        *filter(None, [ranks_note(board)]),
+        *corrected_populations(board),
+        *unranked_notes(board),
+        *uncounted_notes(board),
+    ]

@@ -8,14 +8,12 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from calibration.figures.drawing import ends_apart, number
 from calibration.statistics.ranking.coverage import Unranked
 from calibration.statistics.resampling import MIN_CLUSTERS
-from judging.leaderboards.ranked_models import instructions_of
+from judging.leaderboards.ranked_models import EVEN, instructions_of
 from judging.leaderboards.table import Leaderboard
 from judging.scores.leads import Lead
 from judging.scores.metrics import FULFILLED, GRADED, MEAN, POINTS, REWARD, STARS, WINS
 from judging.scores.points import Interval
 
-EVEN = 1e-9
-"""Scores closer than this are equal: they differ only by the rounding of sums."""
 NAMED = 4
 """At most this many models that share a rank are named."""
 
@@ -135,16 +133,6 @@ class Ranked:
         return self.lead is None or not self.lead.shown
 
 
-def ranks(board: Leaderboard) -> dict[str, int]:
-    """By model, 1 for the best overall score; equal scores share a rank.
-
-    Models without a score, or judged on too few instructions, have none.
-    """
-    known = {row.model: row.average for row in board.models if row.average is not None} if board.ranked else {}
-    scores = {model: score for model, score in known.items() if model not in board.unranked}
-    return {model: 1 + sum(other > score + EVEN for other in scores.values()) for model, score in scores.items()}
-
-
 def opening(board: Leaderboard) -> str:
     """State who leads, how certain that is, and on how many verdicts it is based."""
     if not board.ranked:
@@ -234,19 +222,29 @@ def _lead(ranked: Sequence[Ranked], messages: MetricMessages, *, points: bool) -
     else:
         leader = gettext("%(first)s leads: %(overall)s %(value)s.") % score
         leader += " " + gettext("%(second)s is next with %(other)s.") % other
-    return f"{leader} {_family(len(behind))}"
+    return f"{leader} {_family(len(behind), following.lead)}"
 
 
-def _family(others: int) -> str:
+def _family(others: int, lead: Lead | None) -> str:
     """Say what the claim of a leader rests on; '' where there is only one other model, and nothing to correct for."""
-    if others < 2:
+    if others < 2 or lead is None:
         return ""
-    return ngettext(
-        "It is shown to be ahead of the other ranked model on the instructions that both have.",
+    return gettext(
         "It is shown to be ahead of each of the other %(n)s ranked models on the instructions that both have, corrected for "
-        "%(n)s comparisons (Holm).",
-        others,
-    ) % {"n": number(others, 1)}
+        "all %(pairs)s comparisons of two ranked models (Holm)."
+    ) % {"n": number(others, 1), "pairs": number(lead.compared, 1)}
+
+
+def ranks_note(board: Leaderboard) -> str:
+    """Say what the ranks in brackets are; '' where nothing is compared."""
+    if len(board.ranks) < 2:
+        return ""
+    said = gettext(
+        "Beside each rank by score stand the ranks that stay possible, given which models are shown to be ahead of which "
+        "on the instructions that both have. Corrected for all comparisons of two ranked models (Holm), they hold all at "
+        "once with 95 %% confidence, for this judge's verdicts."
+    )
+    return said % {}
 
 
 def _why_unclear(best: Ranked, other: Ranked) -> str:

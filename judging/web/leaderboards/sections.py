@@ -15,9 +15,10 @@ from calibration.web.messages.reasons import error_words
 from calibration.web.messages.statistics import interval_meaning
 from calibration.web.rankings.pairs import not_ranked_column
 from judging.leaderboards.check_counts import POSITIONS
+from judging.leaderboards.ranked_models import EVEN
 from judging.leaderboards.sections import KINDS, Standing, completion_of, fulfilled_by_position, standings
 from judging.leaderboards.table import Leaderboard
-from judging.web.leaderboards.messages import EVEN, MetricMessages, named, notes_on_unranked, taken_as_given
+from judging.web.leaderboards.messages import MetricMessages, named, notes_on_unranked, taken_as_given
 
 CURVES = 6
 """At most this many models are drawn in a figure of curves; the table has all."""

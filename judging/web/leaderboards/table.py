@@ -11,6 +11,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.failed_judges import all_marked, marked, marking, with_mark
 from calibration.web.messages.statistics import interval_meaning
+from calibration.web.rankings.pairs import rank_columns
 from core.messages.localized import localized
 from generation.models import Category
 from judging.leaderboards.filters import AVERAGE
@@ -22,7 +23,7 @@ from judging.web.leaderboards.messages import (
     MetricMessages,
     metric_messages,
     opening,
-    ranks,
+    ranks_note,
     taken_as_given,
     unranked_notes,
 )
@@ -37,9 +38,13 @@ from judging.web.leaderboards.sections import (
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One model; a cell is None if it has no usable verdict in that category."""
+    """One model; a cell is None if it has no usable verdict in that category.
+
+    `ranks` are the smallest and the largest rank that stay possible, None for a model without a rank.
+    """
 
     place: int | None
+    ranks: tuple[int, int] | None
     model: str
     cells: list[CategoryScore | None]
     average: float | None
@@ -71,6 +76,7 @@ class LeaderboardPage(ResultPage):
     categories: list[str]
     left_out: int
     unranked_notes: list[str]
+    ranks_note: str
 
     @property
     def scores(self) -> Block:
@@ -146,6 +152,7 @@ def _page(board: Leaderboard) -> LeaderboardPage:
         categories=[names[key] for key in board.categories.values()],
         left_out=board.left_out,
         unranked_notes=unranked_notes(board),
+        ranks_note=ranks_note(board),
         failed=[row.judge.name for row in board.failed],
     )
 
@@ -162,10 +169,10 @@ def column_names(board: Leaderboard) -> dict[str, str]:
 
 def _rows(board: Leaderboard) -> list[BoardRow]:
     """In the board's order; a model's rank is by its overall score, however the rows are sorted."""
-    place = ranks(board)
     return [
         BoardRow(
-            place.get(row.model),
+            board.ranks.get(row.model),
+            board.ranks_left.get(row.model),
             row.model,
             [row.categories.get(key) for key in board.categories.values()],
             row.average,
@@ -202,7 +209,7 @@ def _heads(board: Leaderboard, names: dict[str, str], messages: MetricMessages) 
 def scores_table(board: Leaderboard) -> Table:
     """Return everything in the scores' table, with all digits, each category's interval and a judge's mark."""
     rows, names, messages = _rows(board), column_names(board), metric_messages(board.metric.name)
-    columns = [Column(gettext("Model")), Column(gettext("Rank"), 0), Column(messages.overall, 2)]
+    columns = [Column(gettext("Model")), *rank_columns(), Column(messages.overall, 2)]
     columns += [*Column.ends(gettext("From"), gettext("To"), 1)]
     for key in board.categories.values():
         columns += [
@@ -215,7 +222,8 @@ def scores_table(board: Leaderboard) -> Table:
     lines: list[list[object]] = []
     for row in rows:
         ends = row.interval
-        line: list[object] = [row.model, row.place, row.average, *((ends.low, ends.high) if ends else (None, None))]
+        line: list[object] = [row.model, row.place, *(row.ranks or (None, None)), row.average]
+        line += (ends.low, ends.high) if ends else (None, None)
         for (code, _key), cell in zip(board.categories.items(), row.cells, strict=True):
             inner = board.intervals.cells.get((board.pks[row.model], code))
             line += [

@@ -175,6 +175,9 @@ def test_the_command_prints_exactly_the_documented_json(board, capsys):
                     "chat": {"score": -25.0, "n": 2, "unscored": 0},
                 },
                 "average": 37.5,
+                "rank": 1,
+                "rank_low": 1,
+                "rank_high": 2,
             },
             {
                 "model": "bob",
@@ -183,6 +186,9 @@ def test_the_command_prints_exactly_the_documented_json(board, capsys):
                     "chat": {"score": -100.0, "n": 1, "unscored": 1},
                 },
                 "average": -100.0,
+                "rank": 2,
+                "rank_low": 1,
+                "rank_high": 2,
             },
         ]
     }

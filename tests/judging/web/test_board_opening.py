@@ -8,7 +8,7 @@ from calibration.statistics.ranking.coverage import Unranked
 from generation.models import Instruction
 from judging.leaderboards.ranked_models import unranked_models
 from judging.leaderboards.table import leaderboard
-from judging.web.leaderboards.messages import opening, ranks, unranked_notes
+from judging.web.leaderboards.messages import opening, unranked_notes
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
 from tests.markup import markup
 
@@ -42,7 +42,7 @@ def test_a_clear_leader_is_called_one():
     board = board_of(lambda instruction, model: 0.75 - 0.25 * model)
     assert opening_of(board).startswith(
         "model0 leads with an average of 0.0, followed by model1 with −100.0. It is shown to be ahead of each of the other "
-        "2 ranked models on the instructions that both have, corrected for 2 comparisons (Holm). "
+        "2 ranked models on the instructions that both have, corrected for all 3 comparisons of two ranked models (Holm). "
     )
     assert {board.model_names[pk]: (lead.value, lead.n) for pk, lead in board.leads.items()} == {
         "model1": (100.0, 24),
@@ -50,12 +50,31 @@ def test_a_clear_leader_is_called_one():
     }
 
 
+def test_the_ranks_beside_a_rank_agree_with_the_sentence():
+    # model0 is steadily ahead of both; model1 and model2 take turns.
+    def values(instruction, model):
+        return (1.0, 0.25 + 0.5 * (instruction % 2), 0.75 - 0.5 * (instruction % 2 or instruction == 0))[model]
+
+    board = board_of(values)
+    assert opening_of(board).startswith("model0 leads with an average of ")
+    assert board.ranks == {"model0": 1, "model1": 2, "model2": 3}
+    assert board.ranks_left == {"model0": (1, 1), "model1": (2, 3), "model2": (2, 3)}
+    stated = {row["model"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in board.as_json()["models"]}
+    assert stated == {"model0": (1, 1, 1), "model1": (2, 2, 3), "model2": (3, 2, 3)}
+
+
+def test_without_enough_instructions_every_rank_stays_possible():
+    board = board_of(lambda instruction, model: 0.75 - 0.25 * model, instructions=5)
+    assert set(board.ranks_left.values()) == {(1, 3)}
+    assert opening_of(board).startswith("No model clearly leads")
+
+
 def test_even_models_share_the_place_and_none_is_called_the_leader():
     board = board_of(lambda instruction, model: 0.25 if model == 2 else 0.75)
     said = opening_of(board)
     assert said.startswith("2 models share first place: model0, model1, each with average 0.0.")
     assert "leads" not in said and "model2 is next with −200.0" in said
-    assert ranks(board) == {"model0": 1, "model1": 1, "model2": 3}
+    assert board.ranks == {"model0": 1, "model1": 1, "model2": 3}
 
 
 def test_all_even_models_have_no_next():
@@ -97,23 +116,23 @@ def test_a_leader_must_be_ahead_of_the_last_model_too():
         return (0.75, 0.7, float(instruction % 3 > 0))[model]
 
     board = board_of(values, instructions=40)
-    assert ranks(board) == {"model0": 1, "model1": 2, "model2": 3}
+    assert board.ranks == {"model0": 1, "model1": 2, "model2": 3}
     said = opening_of(board)
     assert said.startswith("No model clearly leads: model0 is first, ") and "but model2 with" in said
 
 
 def test_a_lead_of_one_pair_among_many_is_corrected():
-    """model0 is better on 27 of 40: p is .03 of one comparison, and no less than .05 of five."""
+    """model0 is better on 27 of 40: p is .03 of one comparison, and no less than .05 of fifteen."""
     board = board_of(
         lambda instruction, model: 0.5 if model == 0 else 0.25 + 0.5 * ((instruction * 7 + model * 11) % 40 >= 27),
         instructions=40,
         models=6,
     )
     lead = board.leads[board.pks["model1"]]
-    assert lead.low > 0 and lead.compared == 5 and lead.p > 0.05
+    assert lead.low > 0 and lead.compared == 15 and lead.p > 0.05
     said = opening_of(board)
     assert said.startswith("No model clearly leads: model0 is first")
-    assert "may be due to chance, because it is one of 5: corrected for them, p is " in said
+    assert "may be due to chance, because it is one of 15: corrected for them, p is " in said
 
 
 def test_harder_instructions_of_its_own_do_not_put_a_model_ahead():
@@ -125,7 +144,7 @@ def test_harder_instructions_of_its_own_do_not_put_a_model_ahead():
         instructions=48,
         models=2,
     )
-    assert ranks(board) == {"model0": 1, "model1": 2}
+    assert board.ranks == {"model0": 1, "model1": 2}
     said = opening_of(board)
     assert said.startswith("No model clearly leads: model0 is first, ")
     assert "On the 24 instructions that both have, model1 is ahead by 100." in said
@@ -169,7 +188,7 @@ def test_a_model_with_a_tenth_of_the_instructions_is_listed_last_and_never_leads
     assert board.models[2].average == 100.0
     said = opening_of(board)
     assert said.startswith("model0 leads with an average of 0.0") and "model1" not in said
-    assert ranks(board) == {"model0": 1, "model2": 2}
+    assert board.ranks == {"model0": 1, "model2": 2}
     assert board.model_names[board.pks["model0"]] == "model0" and set(board.leads) == {board.pks["model2"]}
     (note,) = unranked_notes(board)
     assert note.startswith("Listed without a rank, because judged on fewer than half") and "model1 (6)" in note
@@ -184,7 +203,7 @@ def test_a_model_with_a_tenth_of_the_instructions_is_listed_last_and_never_leads
 def test_a_model_without_an_interval_does_not_lead_those_that_have_one():
     # 15 of 24 instructions are more than half, and fewer than the 20 that an interval needs.
     board = board_of(lambda instruction, model: (0.75, 1.0 if instruction < 15 else None, 0.5)[model])
-    assert ranks(board) == {"model0": 1, "model2": 2}
+    assert board.ranks == {"model0": 1, "model2": 2}
     assert "fewer than 20 instructions" in unranked_notes(board)[0]
     assert opening_of(board).startswith("model0 leads")
 

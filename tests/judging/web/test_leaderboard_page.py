@@ -133,6 +133,30 @@ def test_corrected_scores_say_for_which_raters_their_intervals_hold(client, rate
     assert "Raters like these" in table and f"{found.low:.1f} to {found.high:.1f}" in table
 
 
+def test_a_rank_stands_with_the_ranks_that_stay_possible(client, judged, capsys):
+    study, judge = judged
+    client.force_login(make_user("lead"))
+    html = markup(page(client, study))
+    # model0 is ahead on every instruction: each has one rank left.
+    rows = re.findall(r'<td class="num">\s*(\d)\s*<span class="muted small">\(([^)]*)\)</span>', html)
+    assert rows == [("1", "1"), ("2", "2")]
+    assert "Beside each rank by score stand the ranks that stay possible" in html
+    table = page(client, study, file="scores.csv").content.decode("utf-8-sig")
+    first = next(csv.DictReader(io.StringIO(table)))
+    assert (first["Rank"], first["Best rank"], first["Worst rank"]) == ("1", "1", "1")
+    board = json.loads(page(client, study, file="board.json").content)
+    assert [(row["rank_low"], row["rank_high"]) for row in board["models"]] == [(1, 1), (2, 2)]
+    few = markup(page(client, study, tag="hard"))
+    assert re.findall(r'<span class="muted small">\((\d–\d)\)</span>', few) == ["1–2", "1–2"]
+    asked = reverse("judging:leaderboard", args=[study.benchmark])
+    assert "每个按分数得出的名次旁边是仍有可能的名次" in markup(
+        client.get(asked, headers={"Accept-Language": "zh-hans"})
+    )
+    call_command("leaderboard", study.benchmark.slug, judge=judge.label, weights="equal", tag="hard")
+    shown = capsys.readouterr().out
+    assert "Ranks possible" in shown and shown.count("1 to 2") == 2
+
+
 def test_of_one_rater_the_corrected_scores_are_for_exactly_this_one(client, judged):
     study, judge = judged
     person = make_rater(study)
