@@ -19,7 +19,7 @@ from calibration.reports.agreement import (
 from calibration.reports.codec import Missing, plain
 from calibration.reports.people.populations import Interval, SuchRaters
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.agreement.populations import LEAST_RATERS, measure_names
+from calibration.web.agreement.other_raters import LEAST_RATERS, measure_names
 from calibration.web.messages.people_estimates import people_words
 from calibration.web.messages.statistics import by_items
 

@@ -19,12 +19,13 @@ from calibration.reports.agreement_detail import (
     detail_settings,
 )
 from calibration.reports.codec import Missing
-from calibration.web.agreement.populations import both_columns, estimate_cells, measure_names, said_for_both, widest
+from calibration.web.agreement.other_raters import measure_names
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
 from calibration.web.failed_judges import judge_label, marked
 from calibration.web.messages.intervals import ends_meaning, ends_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
+from calibration.web.messages.populations import both_columns, estimate_cells, said_for_both, widest
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.serving import PageKind

@@ -25,18 +25,11 @@ from calibration.reports.agreement import (
 from calibration.reports.codec import Missing
 from calibration.reports.people.populations import EstimateForBoth, Interval
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.agreement.populations import (
-    both_cells,
-    both_columns,
-    estimate_cells,
-    populations_block,
-    said_for_both,
-    why_not_stated,
-    widest,
-)
+from calibration.web.agreement.other_raters import populations_block, why_not_stated
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ends_meaning, ends_words, range_words
 from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
+from calibration.web.messages.populations import both_cells, both_columns, estimate_cells, said_for_both, widest
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words, decimals_step, reason_words
 from calibration.web.paper_tables import printed_matrix
 from calibration.web.serving import PageKind

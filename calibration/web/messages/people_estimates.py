@@ -10,20 +10,15 @@ from calibration.statistics.judges.estimates import LEAST_RATERS, PeopleEstimate
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Column, Ends, interval_cells
 from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.populations import both_words, populations_note
 
 
 def people_words(found: PeopleEstimate, *, step: float = 0.01, items: bool = False) -> str:
     """Write '0.57 (95 % interval for raters like these 0.40 to 0.70; for exactly these raters 0.50 to 0.64)'."""
-    said = {"value": number(found.value, step), "low": number(found.low, step), "high": number(found.high, step)}
-    if found.interval_kind == "crossed95" and found.population == "such":
-        assert found.these_low is not None and found.these_high is not None
-        these = {"these_low": number(found.these_low, step), "these_high": number(found.these_high, step)}
-        return gettext(
-            "%(value)s (95 %% interval for raters like these %(low)s to %(high)s; for exactly these raters "
-            "%(these_low)s to %(these_high)s)"
-        ) % {**said, **these}
     if found.interval_kind == "crossed95":
-        return gettext("%(value)s (95 %% interval for exactly these raters %(low)s to %(high)s)") % said
+        main = found.low, found.high
+        these = None if found.these_low is None or found.these_high is None else (found.these_low, found.these_high)
+        return both_words(found.value, main if found.population == "such" else None, these, step=step)
     return ends_words(found.value, found.low, found.high, found.interval_kind, step=step, items=items)
 
 
@@ -72,12 +67,7 @@ def populations_meaning(
     known = [one for one in found if one is not None]
     said = []
     if any(one.interval_kind == "crossed95" and one.population == "such" for one in known):
-        said.append(
-            gettext(
-                "An interval for raters like these takes both the raters and the instructions as drawn from many; one "
-                "for exactly these raters takes only the instructions as drawn, and says nothing about other raters."
-            )
-        )
+        said.append(populations_note(gettext("items") if items else gettext("instructions")))
     words = [why_not_words(one, items=items, least_raters=least_raters) for one in known]
     return [*said, *dict.fromkeys(filter(None, words))]
 

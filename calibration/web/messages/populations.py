@@ -2,23 +2,31 @@
 
 from django.utils.translation import gettext, ngettext
 
-from calibration.figures.drawing import number
+from calibration.figures.drawing import ends_apart, number
+from calibration.reports.codec import Missing
+from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters
 from calibration.statistics.crossed import WhyNot
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.weights.gains import Gain
+from calibration.web.blocks import Column
 from calibration.web.messages.intervals import ends_words
 
 Ends = tuple[float, float] | None
 
 
 def both_words(value: float, such: Ends, these: Ends, *, step: float = 0.01) -> str:
-    """Write '0.57 (95 % interval for raters like these 0.4 to 0.7; for exactly these raters 0.5 to 0.6)'."""
+    """Write '0.57 (95 % interval for raters like these 0.4 to 0.7; for exactly these raters 0.5 to 0.6)'.
+
+    An interval without width is not written (see ends_apart).
+    """
     values = {"value": number(value, step)}
-    if such is not None:
-        values |= {"low": number(such[0], step), "high": number(such[1], step)}
-    if these is not None:
-        values |= {"these_low": number(these[0], step), "these_high": number(these[1], step)}
-    if such is not None and these is not None:
+    wide = ends_apart(*such, step) if such is not None else None
+    near = ends_apart(*these, step) if these is not None else None
+    if wide is not None:
+        values |= {"low": wide[0], "high": wide[1]}
+    if near is not None:
+        values |= {"these_low": near[0], "these_high": near[1]}
+    if wide is not None and near is not None:
         return (
             gettext(
                 "%(value)s (95 %% interval for raters like these %(low)s to %(high)s; for exactly these raters "
@@ -26,11 +34,51 @@ def both_words(value: float, such: Ends, these: Ends, *, step: float = 0.01) -> 
             )
             % values
         )
-    if such is not None:
+    if wide is not None:
         return gettext("%(value)s (95 %% interval for raters like these %(low)s to %(high)s)") % values
-    if these is not None:
+    if near is not None:
         return gettext("%(value)s (95 %% interval for exactly these raters %(these_low)s to %(these_high)s)") % values
     return values["value"]
+
+
+def both_columns(label: str, digits: int = 3) -> list[Column]:
+    """The columns of a value, of its interval for raters like these, and of that for exactly these raters."""
+    return [
+        Column(label, digits),
+        *Column.ends(gettext("Raters like these: low"), gettext("Raters like these: high"), digits),
+        *Column.ends(gettext("These raters: low"), gettext("These raters: high"), digits),
+    ]
+
+
+def both_cells(value: float | None, these: Interval, such: SuchRaters | None) -> list[float | None]:
+    """The cells of both_columns."""
+    wide = (None, None) if such is None else (such.low, such.high)
+    return [value, *wide, *((None, None) if these.kind == "none" else (these.low, these.high))]
+
+
+def estimate_cells(found: EstimateForBoth | Missing) -> list[float | None]:
+    """The cells of both_columns for an estimate; empty ones where there is none."""
+    return [None] * 5 if isinstance(found, Missing) else both_cells(found.value, found.these, found.such)
+
+
+def widest(these: Interval, such: SuchRaters | None) -> tuple[float | None, float | None]:
+    """The interval for raters like these, or without one that for exactly these raters."""
+    if such is not None and such.low is not None:
+        return such.low, such.high
+    return (None, None) if these.kind == "none" else (these.low, these.high)
+
+
+def said_for_both(found: EstimateForBoth, step: float = 0.01) -> str:
+    """Write the estimate as both_words does."""
+    return both_words(found.value, _ends(found.such.low, found.such.high), _known(found.these), step=step)
+
+
+def _known(these: Interval) -> Ends:
+    return None if these.kind == "none" else _ends(these.low, these.high)
+
+
+def _ends(low: float | None, high: float | None) -> Ends:
+    return None if low is None or high is None else (low, high)
 
 
 def gain_words(gain: Gain, *, items: bool = False) -> str:

@@ -12,10 +12,10 @@ from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.rater_effects import Consensus, Designs, HintEffects, Severities, Variances
 from calibration.statistics.raters.severity_spread import SeveritySpread
 from calibration.statistics.shares import Share
-from calibration.web.agreement.populations import both_columns, estimate_cells, said_for_both
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.messages.intervals import estimate_words, range_words
 from calibration.web.messages.names import criterion_name
+from calibration.web.messages.populations import both_columns, estimate_cells, said_for_both
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import by_items
 from core.messages.localized import localized

@@ -22,10 +22,10 @@ from calibration.reports.raters import (
 )
 from calibration.statistics.agreement.kappas import Kappa
 from calibration.statistics.agreement.proportions import Proportion
-from calibration.web.agreement.populations import said_for_both
 from calibration.web.blocks import Block, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ValueWithEnds, ends_meaning, estimate_words
 from calibration.web.messages.names import criterion_choice
+from calibration.web.messages.populations import said_for_both
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
 from calibration.web.raters.behaviour import habit_blocks

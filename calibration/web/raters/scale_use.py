@@ -14,9 +14,9 @@ from calibration.reports.people.shares import TruthRates
 from calibration.reports.rater_effects import Consensus
 from calibration.statistics.agreement.proportions import Proportion
 from calibration.statistics.resampling import MIN_CLUSTERS
-from calibration.web.agreement.populations import both_columns, estimate_cells
 from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.messages.names import criterion_name
+from calibration.web.messages.populations import both_columns, estimate_cells
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.raters.effects import label_words
 

@@ -1,15 +1,14 @@
-"""Agreement for raters like these and for exactly these raters: the two intervals, and what each is about."""
+"""Whether other raters would agree as much: each measure of agreement for raters like these and for exactly these."""
 
 from django.utils.translation import gettext
 
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import number
 from calibration.reports.agreement import AgreementReport, AlphaValue
-from calibration.reports.codec import Missing
-from calibration.reports.people.populations import EstimateForBoth, Interval, SuchRaters
+from calibration.reports.people.populations import EstimateForBoth, SuchRaters
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.intervals import range_words
+from calibration.web.messages.populations import both_cells, both_columns, populations_note
 
 LEAST_RATERS = 3
 MOST_FROM_RATERS = 0.5
@@ -29,48 +28,6 @@ def measure_names() -> dict[str, str]:
         "icc2k": "ICC(2,k)",
         "pairs": gettext("Mean correlation of two raters"),
     }
-
-
-def both_columns(label: str, digits: int = 3) -> list[Column]:
-    """The columns of a value, of its interval for raters like these, and of that for exactly these raters."""
-    return [
-        Column(label, digits),
-        *Column.ends(gettext("Raters like these: low"), gettext("Raters like these: high"), digits),
-        *Column.ends(gettext("These raters: low"), gettext("These raters: high"), digits),
-    ]
-
-
-def both_cells(value: float | None, these: Interval, such: SuchRaters | None) -> list[float | None]:
-    """The cells of both_columns."""
-    wide = (None, None) if such is None else (such.low, such.high)
-    return [value, *wide, *((None, None) if these.kind == "none" else (these.low, these.high))]
-
-
-def estimate_cells(found: EstimateForBoth | Missing) -> list[float | None]:
-    """The cells of both_columns for an estimate; empty ones where there is none."""
-    return [None] * 5 if isinstance(found, Missing) else both_cells(found.value, found.these, found.such)
-
-
-def widest(these: Interval, such: SuchRaters | None) -> tuple[float | None, float | None]:
-    """The interval for raters like these, or without one that for exactly these raters."""
-    if such is not None and such.low is not None:
-        return such.low, such.high
-    return (None, None) if these.kind == "none" else (these.low, these.high)
-
-
-def said_for_both(found: EstimateForBoth, step: float = 0.01) -> str:
-    """Write '0.83 (raters like these: 95 % interval 0.61 to 0.94; exactly these raters: 0.78 to 0.87)'."""
-    value, these = number(found.value, step), found.these
-    wide = "" if found.such.low is None else range_words(found.such.low, found.such.high or 0.0, step)
-    near = "" if these.kind == "none" else range_words(these.low or 0.0, these.high or 0.0, step)
-    words = {"value": value, "such": wide, "these": near}
-    if wide and near:
-        return (
-            gettext("%(value)s (raters like these: 95 %% interval %(such)s; exactly these raters: %(these)s)") % words
-        )
-    if near:
-        return gettext("%(value)s (exactly these raters: 95 %% interval %(these)s)") % words
-    return value
 
 
 def why_not_stated(such: SuchRaters, *, items: bool) -> str:
@@ -150,13 +107,7 @@ def populations_block(report: AgreementReport, *, items: bool) -> Block | None:
         [[name, *both_cells(value, these, such)] for name, value, these, such in rows],
     )
     unstated = {text: None for _name, _value, _these, such in rows if (text := why_not_stated(such, items=items))}
-    notes = [
-        gettext(
-            "An interval for raters like these takes both the raters and the instructions as drawn from many; one for "
-            "exactly these raters takes only the instructions as drawn, and says nothing about other raters."
-        ),
-        *unstated,
-    ]
+    notes = [populations_note(gettext("items") if items else gettext("instructions")), *unstated]
     return Block(
         "populations",
         title,
