@@ -229,9 +229,11 @@ def _family(others: int, lead: Lead | None) -> str:
     """Say what the claim of a leader rests on; '' where there is only one other model, and nothing to correct for."""
     if others < 2 or lead is None:
         return ""
-    return gettext(
+    return ngettext(
+        "It is shown to be ahead of the other ranked model on the instructions that both have.",
         "It is shown to be ahead of each of the other %(n)s ranked models on the instructions that both have, corrected for "
-        "all %(pairs)s comparisons of two ranked models (Holm)."
+        "all %(pairs)s comparisons of two ranked models (Holm).",
+        others,
     ) % {"n": number(others, 1), "pairs": number(lead.compared, 1)}
 
 
