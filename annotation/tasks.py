@@ -13,6 +13,8 @@ from annotation.recruitment import mailing
 from annotation.studies.life_cycle import make_tasks, prepare_and_open
 from annotation.uploads.kept_files import remove_old_tables
 from annotation.uploads.loading import carry_out
+from annotation.uploads.study_archives import StudyArchive
+from core.uploads.kept_files import remove_old
 from generation.webhooks.subscriptions import remove_old_messages
 
 
@@ -37,12 +39,13 @@ def scan_self_naming(study_id: int) -> None:
 
 @shared_task(name="annotation.retain")  # type: ignore[untyped-decorator]
 def retain() -> None:
-    """Remove what the settings keep for so many days only, and tables that nobody loaded within a day.
+    """Remove what the settings keep for so many days only, and tables and archives that nobody loaded within a day.
 
     The same for messages to webhooks.
     """
     retention.retain(timezone.now)
     remove_old_tables(timezone.now)
+    remove_old(StudyArchive, timezone.now)
     remove_old_messages(timezone.now)
 
 

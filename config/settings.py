@@ -200,6 +200,7 @@ CELERY_TASK_ROUTES = {
     "judging.build_paper_table": {"queue": REPORTS},
     "judging.compare": {"queue": REPORTS},
     "judging.load_upload": {"queue": REPORTS},
+    "judging.load_archive": {"queue": REPORTS},
     "judging.make_file": {"queue": REPORTS},
     "judging.make_demonstration": {"queue": REPORTS},
     "annotation.count_desk": {"queue": SWEEPS},

@@ -7,12 +7,14 @@ from django.utils import timezone
 
 from accounts.models import User, Workspace
 from annotation.models import Study, excluded_shown
+from annotation.uploads.study_archives import StudyArchive
 from calibration.data.frames import NothingToRead
 from calibration.report_store.refreshes import computing
 from calibration.reports.registry import refresh_report
 from core.background import send
 from generation.execution.recovery import each_alone
 from judging.archive.made_files import TASK as MAKE_FILE, make, remove_old
+from judging.archive.uploads import carry_out as load_study_archive
 from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
 from judging.demonstration.background import make_demonstration
 from judging.importing.uploads import carry_out
@@ -78,6 +80,12 @@ def make_file(public_id: str) -> None:
 def load_upload(public_id: str) -> None:
     """Load an uploaded archive."""
     carry_out(public_id)
+
+
+@shared_task(name=StudyArchive.TASK)  # type: ignore[untyped-decorator]
+def load_archive(public_id: str) -> None:
+    """Check or load an uploaded archive of a study."""
+    load_study_archive(public_id)
 
 
 @shared_task(name="judging.make_demonstration")  # type: ignore[untyped-decorator]

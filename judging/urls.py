@@ -1,7 +1,7 @@
 from django.urls import path
 
 from calibration.web.serving import result_view
-from judging.web import archive, demonstration, library, uploads
+from judging.web import archive, demonstration, library, study_archives, uploads
 from judging.web.alignment import pages as alignment_pages
 from judging.web.comparison import depth_pages, fitted_panel as panel_pages, pages as comparison_pages, unrated_models
 from judging.web.judges import card as card_pages, pages as judge_pages, table as table_pages, trials as trial_pages
@@ -49,6 +49,9 @@ urlpatterns = [
     path("imports/upload/<str:public_id>/", uploads.upload, name="upload"),
     path("imports/upload/<str:public_id>/state/", uploads.upload_state, name="upload_state"),
     path("imports/upload/<str:public_id>/bad-rows.csv", uploads.upload_bad_rows, name="upload_bad_rows"),
+    path("imports/archive/", study_archives.upload_archive, name="upload_archive"),
+    path("imports/archive/<str:public_id>/", study_archives.study_archive, name="study_archive"),
+    path("imports/archive/<str:public_id>/state/", study_archives.study_archive_state, name="study_archive_state"),
     # /runs/
     path("runs/", run_pages.runs, name="runs"),
     path("runs/<str:public_id>/", run_pages.run, name="run"),

@@ -22,6 +22,7 @@ from django.db.migrations.loader import MigrationLoader
 from annotation.models import Score, Study, why_not_counted
 from annotation.monitoring.exclusion import excluded_in
 from annotation.questionnaires.answer_lines import LINE_COLUMNS, answer_lines
+from annotation.uploads.study_archives import FORMAT
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import versions
 from calibration.models import Fit
@@ -31,7 +32,6 @@ from core.tables.formula_cells import CsvWriter
 from judging.archive.parts import parts_of
 from judging.leaderboards.reports import NAME as LEADERBOARD, leaderboards_of
 
-FORMAT = "plumbline-study-1"
 SCORE_COLUMNS = (
     "study",
     "task",

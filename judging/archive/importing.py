@@ -20,6 +20,7 @@ from django.db.models import ForeignKey, JSONField, Model
 
 from accounts.models import Event, User, Workspace
 from annotation.models import Cohort, Study
+from annotation.uploads.study_archives import FORMAT, LARGEST_MANIFEST, is_archive
 from core.backup.snapshot import next_id, set_next_id
 from core.db.bulk_insert import Inserting
 from core.db.created_rows import note_ids
@@ -30,13 +31,20 @@ from generation.library.loading import Counts
 from generation.library.search import note_texts
 from generation.models import Benchmark, Instruction, LanguageModel
 from generation.run_fields import AnyRun
-from judging.archive.export import FORMAT, newest_migrations
+from judging.archive.export import newest_migrations
 from judging.archive.parts import HIDDEN, Row, file_of
 from judging.models import JudgeRun
 
 AT_ONCE = 1000
+LARGEST_ID = 10**12
+"""The highest number that a row may have, so that no file uses up those that a database can give."""
 LONGEST_LINE = 64 << 20
 """Bytes of a row; one that is longer is no row of an archive."""
+DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError, RecursionError),
+    NotImplementedError,  # packed in a way of which Python knows nothing
+)
+"""What reading a file raises that is no whole archive."""
 NAMED = ((Study, "slug"), (Benchmark, "slug"), (LanguageModel, "name"))
 """What must not be in the workspace yet, by the names that people see."""
 
@@ -80,13 +88,14 @@ class ImportedArchive:
     imported: int | None
 
 
-def is_archive(path: Path) -> bool:
-    """Return whether the file is an archive of a study, of whatever version."""
+def rows_in(path: Path) -> int:
+    """Return how many rows an archive says that loading would store; 0 for a file that is none."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return str(json.loads(archive.read("manifest.json"))["format"]).startswith(FORMAT.rpartition("-")[0])
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, OSError, RecursionError):
-        return False
+        with zipfile.ZipFile(path) as packed:
+            said = _manifest(packed)["rows"]
+            return sum(int(said[model._meta.label_lower]) for model in HIDDEN if model is not Workspace)
+    except (*DAMAGE, OSError):
+        return 0
 
 
 def import_archive(
@@ -117,7 +126,7 @@ def import_archive(
             )
             recording.store(workspace, study.slug, Counts(created=rows["annotation.score"]))
             transaction.set_rollback(check)
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError, RecursionError) as error:
+    except DAMAGE as error:
         raise UserError(BROKEN(file=path.name, what=_words(error))) from error
     except (ValidationError, Study.DoesNotExist) as error:
         raise UserError(BROKEN(file=path.name, what=_words(error))) from error
@@ -134,7 +143,7 @@ class _Archive:
 
     def __init__(self, path: Path, packed: zipfile.ZipFile) -> None:
         self.path, self._packed = path, packed
-        self.manifest: Mapping[str, Any] = json.loads(packed.read("manifest.json"))
+        self.manifest = _manifest(packed)
         if self.manifest.get("format") != FORMAT or self.manifest.get("migrations") != newest_migrations():
             raise UserError(OTHER_VERSION(file=path.name))
         if not self.manifest.get("texts"):
@@ -150,6 +159,8 @@ class _Archive:
             count, low, high, ids = 0, 0, 0, set[int]()
             for row in self._rows(model):
                 pk = int(row["id"])
+                if not 0 < pk <= LARGEST_ID:
+                    raise ValueError(f"a row of {model._meta.label_lower} has no usable number")
                 count, low, high = count + 1, min(low or pk, pk), max(high, pk)
                 if model in linked:
                     ids.add(pk)
@@ -218,7 +229,10 @@ class _Archive:
         raise ValueError(f"{link.model._meta.label_lower} refers to a row that is missing")
 
     def _rows(self, model: type[Model]) -> Iterator[Row]:
-        with self._packed.open(file_of(model)) as lines:
+        info = self._packed.getinfo(file_of(model))
+        if info.flag_bits & 1:
+            raise ValueError("it is protected by a password")
+        with self._packed.open(info) as lines:
             while line := lines.readline(LONGEST_LINE):
                 row = json.loads(line)
                 if not isinstance(row, dict):
@@ -235,6 +249,12 @@ class _Archive:
             if found is not None:
                 what = f"{model._meta.verbose_name} {getattr(found, field)}"
                 raise UserError(THERE(workspace=workspace.slug, name=what))
+
+
+def _manifest(packed: zipfile.ZipFile) -> Mapping[str, Any]:
+    with packed.open("manifest.json") as manifest:
+        said: Mapping[str, Any] = json.loads(manifest.read(LARGEST_MANIFEST))
+        return said
 
 
 def _links(model: type[Model]) -> list[Any]:

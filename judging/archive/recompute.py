@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation.models import Rater, Study, excluded_shown
+from annotation.uploads.study_archives import FORMAT
 from calibration.data.frames import ABOUT_RESPONSES, NothingToRead, data_hash
 from calibration.data.labels import checklist_rows
 from calibration.data.scores import label_frame
@@ -21,7 +22,7 @@ from calibration.reports.cache import EXCLUDED, SHOWN
 from calibration.reports.registry import Plain, stored_report
 from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
-from judging.archive.export import FORMAT, Manifest, StoredReport
+from judging.archive.export import Manifest, StoredReport
 from judging.archive.scratch_database import load_rows, scratch_database
 from judging.comparison.judge_against_people import KIND as AGAINST_PEOPLE, stored_comparison
 from judging.leaderboards.weighting import EQUAL, Weighting, fit_name, weighting_of

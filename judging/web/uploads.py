@@ -7,12 +7,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page
+from annotation.uploads.study_archives import is_archive, keep_archive
 from annotation.web.uploads.machine import (
     Result,
     UploadForm,
@@ -69,6 +71,10 @@ def upload_benchmark(request: HttpRequest) -> HttpResponse:
 
 
 def _keep(user: User, sent: dict[str, Any]) -> str:
+    """Keep an archive of a benchmark's files; one of a study is checked on the page for those."""
+    if is_archive(sent["archive"]):
+        archive = keep_archive(workspace=sent["workspace"], user=user, sent=sent["archive"], clock=timezone.now)
+        return reverse("judging:study_archive", args=[archive.public_id])
     return reverse("judging:upload", args=[keep_upload(user=user, **sent).public_id])
 
 

@@ -24,6 +24,7 @@ from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.loading import carry_out
 from annotation.uploads.reading import recognise
+from annotation.uploads.study_archives import StudyArchive, kept_archives
 from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
@@ -122,6 +123,7 @@ NOT_PAGES = {
         "judging:made_files",
         "judging:demonstration_state",
         "judging:trial_state",
+        "judging:study_archive_state",
         "judging:upload_state",
     },
     FILE: {
@@ -235,6 +237,8 @@ PUBLIC = {
     "annotation:table": lambda: _a_table(),
     "annotation:table_bad_rows": lambda: _a_table(),
     "annotation:table_state": lambda: _a_table(),
+    "judging:study_archive": lambda: _an_archive(),
+    "judging:study_archive_state": lambda: _an_archive(),
     "judging:upload": lambda: _an_upload(),
     "judging:upload_state": lambda: _an_upload(),
     "judging:upload_bad_rows": lambda: _an_upload(),
@@ -309,6 +313,28 @@ def _an_upload():
         skipped = SkippedRows()
         skipped(BadRow("chat.jsonl", 3, "the line is not valid JSON", "write one JSON object per line"))
         upload.with_bad_rows(skipped).save()
+        known = [upload]
+    return known[0].public_id
+
+
+def _an_archive():
+    """An archive of a study that was checked."""
+    known = list(kept_archives())
+    if not known:
+        upload = StudyArchive(
+            public_id="archived",
+            workspace=Study.objects.get(slug=SLUG).workspace.pk,
+            user=User.objects.get(username="lead").pk,
+            file="essays.plumbline.zip",
+            asked_at=timezone.now().isoformat(),
+            state="checked",
+            study="essays",
+            rows={"annotation.study": 1, "annotation.assignment": 1200, "annotation.score": 9600, "annotation.seat": 3},
+            done=10804,
+            total=10804,
+        )
+        upload.folder.mkdir(parents=True)
+        upload.save()
         known = [upload]
     return known[0].public_id
 

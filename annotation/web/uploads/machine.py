@@ -55,7 +55,8 @@ class UploadForm(forms.Form):
 class Result:
     """What a page shows of an upload beside its own controls: the part that changes while a worker reads it.
 
-    `working` says what the worker does now, with `done` of `total` where that is known. Afterwards `problem` says why it
+    `working` says what the worker does now, with `done` of `total` bytes where that is known, or, if `amount` says how many
+    there are in words, of whatever that counts. Afterwards `problem` says why it
     stopped, else `note` what became of it, and `remarks` what is odd about the values; `counts` are numbers by name under
     the names in `heads`, `bad_rows` the first bad rows as (file, line, reason, remedy), and `lists` what else there is to
     know, each under a title.
@@ -66,6 +67,7 @@ class Result:
     detail: str = ""
     done: int = 0
     total: int = 0
+    amount: str = ""
     problem: str = ""
     note: str = ""
     remarks: Sequence[str] = ()

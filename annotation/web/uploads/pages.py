@@ -35,6 +35,7 @@ from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.recognition import recognised_columns
 from annotation.uploads.remedies import on_page
 from annotation.uploads.saved_mappings import mappings_for, save_mapping, with_mapping
+from annotation.uploads.study_archives import ENDINGS as ARCHIVE_ENDINGS, is_archive, keep_archive
 from annotation.web.uploads.machine import (
     Result,
     UploadForm,
@@ -51,7 +52,7 @@ from core.errors import UserError
 from core.messages.message import Message, from_value
 from core.messages.rendering import for_reader
 from core.tables.messages import BAD_ROW
-from core.uploads.kept_files import LOADED
+from core.uploads.kept_files import LOADED, Sent
 from core.web.uploaded_files import takes_files
 from generation.importers.formats.registry import FORMATS, format_named
 from generation.models import Import
@@ -83,7 +84,7 @@ assert set(SEPARATOR_WORDS) == {"", *SEPARATORS}
 class TableForm(UploadForm):
     """A table, and the workspace into which it goes."""
 
-    FILE, ENDINGS = "table", ENDINGS
+    FILE, ENDINGS = "table", (*ENDINGS, *ARCHIVE_ENDINGS)
     WRONG = gettext_lazy("Choose a file whose name ends in .csv, .tsv, .jsonl, .json, .parquet, .xlsx, .eval or .gz.")
 
     table = forms.FileField(
@@ -92,7 +93,7 @@ class TableForm(UploadForm):
         help_text=gettext_lazy(
             "Choose a file or drop it here: CSV, TSV, JSON, JSON Lines (also .gz), Parquet, .xlsx or .eval."
         ),
-        widget=forms.ClearableFileInput(attrs={"accept": ",".join(ENDINGS)}),
+        widget=forms.ClearableFileInput(attrs={"accept": ",".join((*ENDINGS, *ARCHIVE_ENDINGS))}),
     )
 
 
@@ -108,6 +109,18 @@ def upload_table(request: HttpRequest) -> HttpResponse:
 
 
 def _keep(user: User, sent: dict[str, Any]) -> str:
+    """Keep a table; an archive of a study is checked on the page for those. Raises UserError for another .zip."""
+    file: Sent = sent["table"]
+    if is_archive(file):
+        archive = keep_archive(workspace=sent["workspace"], user=user, sent=file, clock=timezone.now)
+        return reverse("judging:study_archive", args=[archive.public_id])
+    if (file.name or "").lower().endswith(ARCHIVE_ENDINGS):
+        raise UserError(
+            _(
+                "This .zip is no archive of a study. Upload the files of a benchmark on its own page, and a table as a "
+                "file of its own."
+            )
+        )
     upload = keep_table(workspace=sent["workspace"], user=user, sent=sent["table"], clock=timezone.now)
     recognise(upload)
     return reverse("annotation:table", args=[upload.public_id])

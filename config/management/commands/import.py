@@ -14,6 +14,7 @@ from accounts.members.workspaces import workspace_for_load
 from annotation.importing.format_files import PREFERENCES, RATINGS, FormatLoad, FormatRequest, load_format
 from annotation.models import Rater
 from annotation.rubrics.scales import parse_scales
+from annotation.uploads.study_archives import is_archive
 from core.errors import UserError
 from core.tables.bad_rows import OnBadRow, refuse
 from core.tables.rows_left_out import SkippedRows
@@ -21,7 +22,7 @@ from core.terminal import progress_shown
 from generation.importers.formats.format import RESPONSES, Format
 from generation.importers.formats.registry import FORMATS, format_named, not_recognised, recognised
 from generation.importers.formats.source import NAMES, Options
-from judging.archive.importing import import_archive, is_archive
+from judging.archive.importing import import_archive
 
 AUTO, ARCHIVE = "auto", "archive"
 

@@ -11,10 +11,11 @@ from accounts.api.tokens import issue_token
 from accounts.models import ApiToken, Event, User
 from annotation.importing.undo import undo_import
 from annotation.models import Assignment, Cohort, Rater, Score, Study
+from annotation.uploads.study_archives import is_archive
 from core.errors import UserError
 from generation.models import Benchmark, Import, Instruction
 from judging.archive.export import export_study
-from judging.archive.importing import import_archive, is_archive
+from judging.archive.importing import import_archive
 from judging.archive.recompute import recompute
 from judging.demonstration.background import make_demonstration
 from judging.models import JudgeRun, PlannedItem, Reply
@@ -210,6 +211,7 @@ WRONG = {
     "no table": (lambda name, content: None if "criterion" in name else content, "is damaged"),
     "a link to nothing": (lines_changed("annotation.score", with_value("assignment_id", 10**9)), "row that is missing"),
     "a text for a number": (lines_changed("annotation.score", with_value("value", "much")), "is damaged"),
+    "a number out of range": (lines_changed("annotation.latechange", lambda rows: [{"id": 2**62}]), "no usable number"),
     "a row twice": (lines_changed("annotation.score", lambda rows: [rows[1], *rows[1:]]), "database refuses"),
     "no JSON": (lambda name, content: b"{\n" if "task" in name else content, "is damaged"),
 }
