@@ -12,7 +12,7 @@ from generation import api as generation
 from generation.web.endpoints import api as served
 from generation.web.responses import api as texts
 from generation.web.webhooks import api as webhooks
-from judging.api import aligning, comparisons, jobs, making, probing, results as judging
+from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging
 
 app_name = "api"
 urlpatterns = [
@@ -99,6 +99,10 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/fits/", calibration.make_fit, name="make_fit"),
     path("fits/<str:public_id>/publish/", calibration.publish, name="publish"),
     # judging
+    path("w/<str:workspace>/archives/", archives.upload_archive, name="upload_archive"),
+    path("archives/<str:public_id>/", archives.uploaded_archive, name="uploaded_archive"),
+    path("archives/<str:public_id>/load/", archives.load_archive, name="load_archive"),
+    path("archives/<str:public_id>/discard/", archives.discard_archive, name="discard_archive"),
     path("w/<str:workspace>/studies/<str:slug>/export/", judging.export, name="export"),
     path("w/<str:workspace>/studies/<str:slug>/causes/", comparisons.causes, name="causes"),
     path("w/<str:workspace>/studies/<str:slug>/judges/", probing.table, name="judge_table"),

@@ -1,5 +1,6 @@
 """A workspace: what a program makes in it."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -78,6 +79,26 @@ class Workspace:
             self._operations.discard_file(upload)
             raise
         return self._operations.uploaded_file(upload)
+
+    def load_archive(self, path: str | Path, *, timeout: float = 3600, every: float = 0.5) -> shapes.StudyArchive:
+        """Load a study from an archive with texts, all of it or nothing, and return what was stored.
+
+        Raises PlumblineError where nothing is stored, and after `timeout` seconds, when the server goes on.
+        """
+        found = self._operations.upload_archive(self.slug, Path(path).read_bytes(), name=Path(path).name)
+        until = time.monotonic() + timeout
+        while found["state"] != "loaded":
+            if found["state"] == "refused":
+                self._operations.discard_archive(found["id"])
+                raise PlumblineError(found["problem"])
+            if time.monotonic() + every > until:
+                raise PlumblineError(f"{found['file']} is not loaded after {timeout:g} seconds; the server goes on.")
+            if found["state"] == "checked":
+                found = self._operations.load_archive(found["id"])
+            else:
+                time.sleep(every)
+                found = self._operations.uploaded_archive(found["id"])
+        return found
 
     def make_study(self, **study: Unpack[shapes.WantedStudy]) -> Study:
         """Make a study of a benchmark's responses."""

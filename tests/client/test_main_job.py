@@ -81,3 +81,16 @@ def test_an_export_is_made_by_a_worker_and_fetched(lab, tmp_path):
     saved = lab.study("exported").export(tmp_path / "answers.csv", kind="csv")
     header, row = saved.read_text(encoding="utf-8-sig").splitlines()
     assert dict(zip(header.split(","), row.split(","), strict=True))["clear"] == "4.0"
+
+
+def test_a_study_goes_away_and_comes_back_from_its_archive(lab, tmp_path):
+    rows = [
+        {"item": f"moved-{n}", "model": "mover", "rater": "bea", "criteria": {"clear": 1 + n % 5}} for n in range(6)
+    ]
+    stored = lab.add("ratings", rows, into="moved", options={"scale": "*=1:5"})
+    archive = lab.study("moved").export(tmp_path / "moved.zip", kind="archive", texts=True)
+    with pytest.raises(PlumblineError, match="already"):
+        lab.load_archive(archive)
+    lab._operations.undo_loading(stored["imported"])
+    loaded = lab.load_archive(archive)
+    assert (loaded["state"], loaded["study"], loaded["rows"]["annotation.score"]) == ("loaded", "moved", 6)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import IO, Any, cast
 
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -44,6 +43,7 @@ from annotation.web.uploads.machine import bad_rows_shown
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader
+from core.uploads.kept_files import Sent
 from generation.importers.formats.registry import FORMATS
 from generation.models import Import
 
@@ -122,6 +122,21 @@ class UndoneSerializer(serializers.Serializer[Any]):
     removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
 
 
+def sent_file(request: Request, endings: tuple[str, ...]) -> Sent:
+    """Return the body as a file. Raises Unusable for another ending of its name, and TooLarge."""
+    name = request.query_params.get("name", "")
+    if not name.lower().endswith(endings):
+        raise Unusable(
+            _("Say in name what the file is called; it must end in %(endings)s.") % {"endings": ", ".join(endings)}
+        )
+    if (request.content_type or "").partition(";")[0].strip() in FORMS:
+        raise Unusable(_("Send the file itself as the body, with the content type application/octet-stream."))
+    if int(request.META.get("CONTENT_LENGTH") or 0) > settings.UPLOAD_MOST:
+        most = f"{settings.UPLOAD_MOST / 1024 / 1024:g}"
+        raise TooLarge(_("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most})
+    return Sent(file=cast("IO[bytes]", request._request), name=name)
+
+
 @extend_schema(
     parameters=[NAME], request={"application/octet-stream": OpenApiTypes.BINARY}, responses={201: TableUploadSerializer}
 )
@@ -131,17 +146,7 @@ def upload_file(request: Request, workspace: str) -> Response:
     """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet."""
     user = asking(request)
     found = workspace_to_change(request, workspace)
-    name = request.query_params.get("name", "")
-    if not name.lower().endswith(ENDINGS):
-        raise Unusable(
-            _("Say in name what the file is called; it must end in %(endings)s.") % {"endings": ", ".join(ENDINGS)}
-        )
-    if (request.content_type or "").partition(";")[0].strip() in FORMS:
-        raise Unusable(_("Send the file itself as the body, with the content type application/octet-stream."))
-    if int(request.META.get("CONTENT_LENGTH") or 0) > settings.UPLOAD_MOST:
-        most = f"{settings.UPLOAD_MOST / 1024 / 1024:g}"
-        raise TooLarge(_("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most})
-    sent = UploadedFile(file=cast("IO[bytes]", request._request), name=name)
+    sent = sent_file(request, ENDINGS)
     try:
         upload = keep_table(workspace=found, user=user, sent=sent, clock=timezone.now)
     except UserError as problem:

@@ -381,6 +381,13 @@ class Operations:
         )
         return answered
 
+    def discard_archive(self, public_id: str) -> None:
+        """Remove an uploaded archive that no worker reads; what was loaded from it stays.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("POST", address("archives/{}/discard/", public_id))
+
     def discard_file(self, public_id: str) -> None:
         """Remove an uploaded file that no worker reads; what was loaded from it stays.
 
@@ -619,6 +626,14 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("w/{}/leaderboards/{}/lengths/", workspace, slug), query={"judge": judge, "weights": weights}
         )
+        return answered
+
+    def load_archive(self, public_id: str) -> shapes.StudyArchive:
+        """Ask a worker to load an archive that has been checked: all of it or nothing.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyArchive = self._transport.answer("POST", address("archives/{}/load/", public_id))
         return answered
 
     def load_file(self, public_id: str, body: shapes.Loading) -> shapes.TableUpload:
@@ -1111,6 +1126,16 @@ class Operations:
             "DELETE", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task), unchanged=unchanged
         )
 
+    def upload_archive(self, workspace: str, body: bytes, *, name: str) -> shapes.StudyArchive:
+        """Upload an archive of a study, whose bytes are the body; a worker says what loading would store.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyArchive = self._transport.answer(
+            "POST", address("w/{}/archives/", workspace), query={"name": name}, body=body
+        )
+        return answered
+
     def upload_file(self, workspace: str, body: bytes, *, name: str) -> shapes.TableUpload:
         """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet.
 
@@ -1119,6 +1144,14 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer(
             "POST", address("w/{}/uploads/", workspace), query={"name": name}, body=body
         )
+        return answered
+
+    def uploaded_archive(self, public_id: str) -> shapes.StudyArchive:
+        """Return how far the check or the loading of an archive is, and what came of it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyArchive = self._transport.answer("GET", address("archives/{}/", public_id))
         return answered
 
     def uploaded_file(self, public_id: str) -> shapes.TableUpload:

@@ -1190,6 +1190,23 @@ class Study(TypedDict):
     created_at: str
 
 
+class StudyArchive(TypedDict):
+    """
+    An uploaded archive of a study, and how far its check or its loading is.
+    """
+
+    id: str
+    workspace: str
+    file: str
+    state: Literal["checking", "checked", "loading", "loaded", "refused"]
+    study: str
+    rows: dict[str, int]
+    done: int
+    total: int
+    problem: str
+    imported: int | None
+
+
 class TableUpload(TypedDict):
     """
     An uploaded table: how it is read and how far it is.

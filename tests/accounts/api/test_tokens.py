@@ -15,6 +15,7 @@ from accounts.models import ApiToken, Event, Membership
 from annotation.models import Cohort
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
+from annotation.uploads.study_archives import keep_archive, kept_archives
 from calibration.models import Fit
 from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
@@ -40,6 +41,7 @@ MORE = {
 VERBS = ("start", "pause", "cancel")
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
+OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
@@ -73,6 +75,10 @@ SCOPES = {
     "load_file": "change",
     "discard_file": "change",
     "undo_loading": "change",
+    "upload_archive": "change",
+    "uploaded_archive": "change",
+    "load_archive": "change",
+    "discard_archive": "change",
     **dict.fromkeys(ADDED, "change"),
     "study_settings": "read",
     "steer_study": "change",
@@ -173,6 +179,8 @@ def filled(slug):
         SimpleUploadedFile("a.csv", b"id,prompt"),
     )
     keep_table(workspace=study.workspace, user=user, sent=sent, clock=timezone.now)
+    zipped = SimpleUploadedFile("a.zip", b"PK")
+    keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     Cohort.objects.create(study=study, name="crowd", kind="crowd")
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
@@ -231,8 +239,12 @@ def addresses(study, run, fit):
         elif pattern.name == "paper_table":
             args = [study.workspace.slug, study.benchmark.slug, "2"]
             yield pattern.name, reverse("api:paper_table", args=args), "get"
-        elif pattern.name == "upload_file":
-            yield pattern.name, reverse("api:upload_file", args=[study.workspace.slug]), "post"
+        elif pattern.name in ("upload_file", "upload_archive"):
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:
+            (upload,) = [one for one in kept_archives() if one.workspace == study.workspace_id]
+            path = reverse(f"api:{pattern.name}", args=[upload.public_id])
+            yield pattern.name, path, "post" if pattern.name in OF_ARCHIVE else "get"
         elif pattern.name == "uploaded_file" or pattern.name in OF_UPLOAD:
             (upload,) = [one for one in kept_tables() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
