@@ -1,13 +1,15 @@
 """Load an archive with texts into an installation that has none of its rows: the study with everything in it, or nothing.
 
 Rows keep their numbers, because settings and drawn orders name rows by them, so that every figure is the same to the last
-digit. They are read and stored some at a time; of each table to which others refer, the numbers alone are in memory.
+digit. They are read and stored some at a time; of each table to which others refer, ranges of the numbers are in memory.
 """
 
 import json
 import secrets
 import zipfile
 import zlib
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -19,23 +21,28 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import ForeignKey, JSONField, Model
 
 from accounts.models import Event, User, Workspace
-from annotation.models import Cohort, Study
+from annotation.drafting.checklists import APPROVED, OBJECT
+from annotation.models import Ballot, Cohort, Study
+from annotation.models.authoring import random_number
 from annotation.uploads.study_archives import FORMAT, LARGEST_MANIFEST, is_archive
 from core.backup.snapshot import next_id, set_next_id
 from core.db.bulk_insert import Inserting
-from core.db.created_rows import note_ids
+from core.db.created_rows import collecting, note_ids
 from core.errors import UserError
 from core.messages.message import Wording
-from generation.library.imports import recorded
+from generation.library.imports import Recording, recorded
 from generation.library.loading import Counts
 from generation.library.search import note_texts
-from generation.models import Benchmark, Instruction, LanguageModel
+from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel
 from generation.run_fields import AnyRun
 from judging.archive.export import newest_migrations
 from judging.archive.parts import HIDDEN, Row, file_of
 from judging.models import JudgeRun
 
 AT_ONCE = 1000
+UNDER_WAY = (AnyRun.Status.PLANNED, AnyRun.Status.RUNNING, AnyRun.Status.PAUSED)
+RECORDED_AT_ONCE = 20_000
+"""Rows of which every number is kept until they are recorded as ranges."""
 LARGEST_ID = 10**12
 """The highest number that a row may have, so that no file uses up those that a database can give."""
 LONGEST_LINE = 64 << 20
@@ -45,6 +52,8 @@ DAMAGE = (
     NotImplementedError,  # packed in a way of which Python knows nothing
 )
 """What reading a file raises that is no whole archive."""
+RENUMBERED = (Ballot, Event)
+"""Tables whose rows get new numbers, because nothing names them and every installation has some."""
 NAMED = ((Study, "slug"), (Benchmark, "slug"), (LanguageModel, "name"))
 """What must not be in the workspace yet, by the names that people see."""
 
@@ -113,7 +122,7 @@ def import_archive(
         with zipfile.ZipFile(path) as packed, recorded("import_archive", path, by) as recording, transaction.atomic():
             archive = _Archive(path, packed)
             archive.check(workspace)
-            rows = archive.load(workspace, progress)
+            rows = archive.load(workspace, recording, progress)
             connection.check_constraints()
             study = Study.objects.get(workspace=workspace, slug=archive.manifest["study"])
             Event.objects.create(
@@ -138,6 +147,33 @@ def import_archive(
     return ImportedArchive(study.slug, workspace.slug, rows, found.pk if found else None)
 
 
+class _Numbers:
+    """The numbers of a table's rows, in ascending order, as ranges: [1, 2, 3, 7] are 1 to 3 and 7 to 7."""
+
+    def __init__(self) -> None:
+        self._lows, self._highs = array("q"), array("q")
+
+    def add(self, number: int) -> None:
+        """Add a number that is higher than all before. Raises ValueError for another."""
+        if self._highs and number <= self._highs[-1]:
+            raise ValueError("its rows are not in the order of their numbers")
+        if self._highs and number == self._highs[-1] + 1:
+            self._highs[-1] = number
+        else:
+            self._lows.append(number)
+            self._highs.append(number)
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        place = bisect_right(self._lows, number)
+        return place > 0 and number <= self._highs[place - 1]
+
+    def ends(self) -> tuple[int, int]:
+        """The lowest and the highest, both 0 where there is none."""
+        return (self._lows[0], self._highs[-1]) if self._lows else (0, 0)
+
+
 class _Archive:
     """An open archive, of which no table is known that an archive cannot have."""
 
@@ -148,7 +184,8 @@ class _Archive:
             raise UserError(OTHER_VERSION(file=path.name))
         if not self.manifest.get("texts"):
             raise UserError(WITHOUT_TEXTS(file=path.name))
-        self._there: dict[type[Model], set[Any]] = {}
+        self._there: dict[type[Model], _Numbers] = {}
+        self._highest: dict[type[Model], int] = {}
 
     def check(self, workspace: Workspace) -> None:
         """Read every row once. Raises UserError for what is there already, and what it raises for a broken file."""
@@ -156,53 +193,80 @@ class _Archive:
         names: dict[type[Model], set[str]] = {model: set() for model, _name in NAMED}
         fields = dict(NAMED)
         for model in HIDDEN:
-            count, low, high, ids = 0, 0, 0, set[int]()
+            count, ids = 0, _Numbers()
             for row in self._rows(model):
                 pk = int(row["id"])
-                if not 0 < pk <= LARGEST_ID:
+                if not 0 < pk <= LARGEST_ID and model not in RENUMBERED:
                     raise ValueError(f"a row of {model._meta.label_lower} has no usable number")
-                count, low, high = count + 1, min(low or pk, pk), max(high, pk)
-                if model in linked:
-                    ids.add(pk)
+                count += 1
+                ids.add(pk)
                 if model in fields:
                     names[model].add(str(row[fields[model]]))
             if count != self.manifest["rows"][model._meta.label_lower]:
                 raise ValueError(f"rows of {model._meta.label_lower} are missing")
-            self._there[model] = ids
-            if model is not Workspace and model._base_manager.filter(pk__gte=low, pk__lte=high).exists():
+            self._highest[model] = ids.ends()[1]
+            if model in linked:
+                self._there[model] = ids
+            known = model is Workspace or model in RENUMBERED
+            if not known and count and model._base_manager.filter(pk__range=ids.ends()).exists():
                 self._refuse(model, names.get(model, set()), fields.get(model, ""), workspace)
             self._refuse_named(model, names.get(model, set()), fields.get(model, ""), workspace)
 
-    def load(self, workspace: Workspace, progress: Callable[[int], None]) -> dict[str, int]:
-        """Store every row and return how many each table got."""
+    def load(self, workspace: Workspace, recording: Recording, progress: Callable[[int], None]) -> dict[str, int]:
+        """Store and record every row, and return how many each table got."""
         counts = {}
         for model in HIDDEN:
             if model is Workspace:
                 continue
-            counts[model._meta.label_lower] = self._load(model, workspace, progress)
+            counts[model._meta.label_lower] = self._load(model, workspace, recording, progress)
         return counts
 
-    def _load(self, model: type[Model], workspace: Workspace, progress: Callable[[int], None]) -> int:
-        fields = [one for one in model._meta.local_concrete_fields if not getattr(one, "generated", False)]
-        inserting = Inserting(model, *(one.attname for one in fields))
-        rows, count, highest = self._rows(model), 0, 0
+    def _load(
+        self, model: type[Model], workspace: Workspace, recording: Recording, progress: Callable[[int], None]
+    ) -> int:
+        rows, count = self._rows(model), 0
+        while True:
+            with collecting() as stored:
+                some = self._load_some(model, islice(rows, RECORDED_AT_ONCE), workspace, progress)
+            if not some:
+                break
+            recording.include(stored)
+            count += some
+        highest = self._highest[model]
+        if count and model not in RENUMBERED and next_id(connection, model) <= highest:
+            set_next_id(connection, model, highest + 1)
+        return count
+
+    def _load_some(
+        self, model: type[Model], rows: Iterator[Row], workspace: Workspace, progress: Callable[[int], None]
+    ) -> int:
+        fields = [
+            one
+            for one in model._meta.local_concrete_fields
+            if not getattr(one, "generated", False) and not (model is Event and one.primary_key)
+        ]
+        inserting, count = Inserting(model, *(one.attname for one in fields)), 0
         while batch := list(islice(rows, AT_ONCE)):
-            values = [self._values(model, fields, row, workspace) for row in batch]
-            inserting.insert(values)
+            if model is Ballot:
+                batch = [row | {"id": random_number()} for row in batch]
+            inserting.insert([self._values(model, fields, row, workspace) for row in batch])
             ids = [int(row["id"]) for row in batch]
-            note_ids(model, ids)
+            if model is not Event:  # what was done stays on record after an undo
+                note_ids(model, ids)
             if model is Instruction:
                 note_texts(list(Instruction.objects.filter(pk__in=ids)))
-            count, highest = count + len(batch), max(highest, *ids)
+            count += len(batch)
             progress(len(batch))
-        if count and next_id(connection, model) <= highest:
-            set_next_id(connection, model, highest + 1)
         return count
 
     def _values(self, model: type[Model], fields: list[Any], row: Row, workspace: Workspace) -> list[object]:
         row = {**row, **HIDDEN[model]}
         if model is Cohort:
             row |= {"entry_token": secrets.token_urlsafe(24)}
+        if model is Event and (row["verb"], row["object_type"]) != (APPROVED, OBJECT):
+            raise ValueError("it has events that no archive has")
+        if model is GenerationRun and row["status"] in UNDER_WAY:  # what was planned stays behind
+            row |= {"status": AnyRun.Status.CANCELLED}
         if model is JudgeRun and row["status"] in (AnyRun.Status.PLANNED, AnyRun.Status.RUNNING):
             row |= {"status": AnyRun.Status.PAUSED}
         values: list[object] = []
@@ -222,7 +286,7 @@ class _Archive:
         target = link.related_model
         if target is Workspace:
             return workspace.pk
-        if number is not None and number in self._there.get(target, ()):
+        if number is not None and number in self._there.get(target, _Numbers()):
             return int(number)
         if link.null:
             return None

@@ -1,26 +1,36 @@
 """The rows of a study that an export has, table by table, and what is left out of them.
 
-Always left out are users, what people wrote in own words in a questionnaire, and access codes.
+Always left out are users, what people wrote in own words in a questionnaire, and access codes. With texts, the rest of the
+study's benchmark is there too, so that work on it can go on: texts that nobody has rated, rubrics, questions that models
+drafted, and checklists that members write together.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
-from accounts.models import Workspace
+from accounts.models import Event, Workspace
+from annotation.drafting.checklists import APPROVED, DRAFTS, OBJECT
 from annotation.models import (
     Assignment,
+    Ballot,
+    BallotReceipt,
+    Checklist,
     CheckOutcome,
     Cohort,
     Criterion,
     Exclusion,
     Flag,
     LateChange,
+    MergedCriterion,
+    ProposedCriterion,
+    QuestionDraft,
     Questionnaire,
     QuestionnaireAnswer,
+    QuestionReview,
     Rater,
     Rubric,
     Score,
@@ -85,6 +95,15 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Alignment: {"created_by_id": None},
     AlignmentVersion: {"draft_id": None, "added_by_id": None},
     AlignmentLook: {"taken_by_id": None},
+    Checklist: {"created_by_id": None},
+    Checklist.categories.through: {},
+    MergedCriterion: {},
+    ProposedCriterion: {"by_id": None},
+    BallotReceipt: {"by_id": None},
+    Ballot: {},
+    QuestionDraft: {"by_id": None},
+    QuestionReview: {"by_id": None},
+    Event: {"actor_id": None},
 }
 """Every table that an archive may have, with the values that always replace fields."""
 TEXTS: Mapping[type[Model], Mapping[str, object]] = {
@@ -160,8 +179,20 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         Q(pk__in=tasks.values("response_a")) | Q(pk__in=tasks.values("response_b")) | Q(pk__in=unasked)
     )
     instructions = Instruction.objects.filter(pk__in=responses.values("instruction"))
+    whole, checklists = _unfinished(study)
+    if texts:
+        unrated = Q(instruction__benchmark__in=whole, kind__in=(Response.Kind.RESPONSE, Response.Kind.REFERENCE))
+        responses = Response.objects.filter(Q(pk__in=responses.values("pk")) | unrated)
+        instructions = Instruction.objects.filter(Q(pk__in=responses.values("instruction")) | Q(benchmark__in=whole))
     benchmarks = Benchmark.objects.filter(Q(pk__in=instructions.values("benchmark")) | Q(pk=study.benchmark_id))
+    if texts:
+        benchmarks = Benchmark.objects.filter(Q(pk__in=benchmarks.values("pk")) | Q(pk__in=whole.values("pk")))
     rubrics = Rubric.objects.filter(Q(pk__in=tasks.values("answer_rubric")) | Q(pk__in=asking))
+    if texts:
+        kept = rubrics.values("pk")
+        rubrics = Rubric.objects.filter(
+            Q(pk__in=kept) | Q(pk=study.rubric_id) | Q(benchmark__in=whole, study=None) | Q(study=study)
+        )
     asked = QuestionnaireAnswer.objects.filter(questionnaire__study=study)
     raters = Rater.objects.filter(Q(pk__in=answers.values("rater")) | Q(pk__in=asked.values("rater")))
     judges = Judge.objects.filter(rater__in=raters)
@@ -174,6 +205,10 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         cohorts = Cohort.objects.filter(Q(raters__in=raters) | Q(study=study)).distinct()
     fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
     runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
+    if texts:
+        runs = GenerationRun.objects.filter(
+            Q(pk__in=responses.values("run")) | Q(pk__in=checklists.values("drafting_run"))
+        )
     models = LanguageModel.objects.filter(
         Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
     ).distinct()
@@ -203,7 +238,9 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         ExportPart(CategoryFit, CategoryFit.objects.filter(fit__in=fits)),
         ExportPart(FittedWeight, FittedWeight.objects.filter(category_fit__fit__in=fits)),
     ]
-    return [*parts, *_beside(study, tasks, answers, raters, judges)] if texts else parts
+    if not texts:
+        return parts
+    return [*parts, *_beside(study, tasks, answers, raters, judges), *_authoring(checklists, instructions)]
 
 
 def _beside(
@@ -228,6 +265,39 @@ def _beside(
         ExportPart(Alignment, alignments),
         ExportPart(AlignmentVersion, versions),
         ExportPart(AlignmentLook, AlignmentLook.objects.filter(version__in=versions)),
+    ]
+
+
+def _unfinished(study: Study) -> tuple[QuerySet[Benchmark], QuerySet[Checklist]]:
+    """Return the benchmarks on which work goes on, the study's with those that ask models for drafts, and the checklists."""
+    if study.benchmark is None:
+        return Benchmark.objects.none(), Checklist.objects.none()
+    checklists = Checklist.objects.filter(workspace=study.workspace_id, benchmark=study.benchmark)
+    asking = Q(workspace=study.workspace_id, slug=f"{study.benchmark.slug}-{DRAFTS}")
+    drafting = Q(pk__in=checklists.values("drafting_run__benchmark"))
+    return Benchmark.objects.filter(Q(pk=study.benchmark_id) | asking | drafting), checklists
+
+
+def _authoring(checklists: QuerySet[Checklist], instructions: QuerySet[Instruction]) -> list[ExportPart]:
+    """Return what is written of checklists, and which of those that models drafted were approved.
+
+    Of reviews there is each person's newest of a version, because without their names all of them count.
+    """
+    criteria = MergedCriterion.objects.filter(checklist__in=checklists)
+    questions = QuestionDraft.objects.filter(criterion__in=criteria)
+    later = QuestionReview.objects.filter(question=OuterRef("question"), by=OuterRef("by"), pk__gt=OuterRef("pk"))
+    categories = Checklist.categories.through
+    approved = Event.objects.filter(object_type=OBJECT, verb=APPROVED, object_id__in=instructions.values("public_id"))
+    return [
+        ExportPart(Checklist, checklists),
+        ExportPart(categories, categories._default_manager.filter(checklist__in=checklists)),
+        ExportPart(MergedCriterion, criteria),
+        ExportPart(ProposedCriterion, ProposedCriterion.objects.filter(checklist__in=checklists)),
+        ExportPart(BallotReceipt, BallotReceipt.objects.filter(checklist__in=checklists)),
+        ExportPart(Ballot, Ballot.objects.filter(checklist__in=checklists)),
+        ExportPart(QuestionDraft, questions),
+        ExportPart(QuestionReview, QuestionReview.objects.filter(~Exists(later), question__in=questions)),
+        ExportPart(Event, approved),
     ]
 
 

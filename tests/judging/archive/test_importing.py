@@ -212,7 +212,14 @@ WRONG = {
     "a link to nothing": (lines_changed("annotation.score", with_value("assignment_id", 10**9)), "row that is missing"),
     "a text for a number": (lines_changed("annotation.score", with_value("value", "much")), "is damaged"),
     "a number out of range": (lines_changed("annotation.latechange", lambda rows: [{"id": 2**62}]), "no usable number"),
-    "a row twice": (lines_changed("annotation.score", lambda rows: [rows[1], *rows[1:]]), "database refuses"),
+    "a row twice": (
+        lines_changed("annotation.score", lambda rows: [rows[1], *rows[1:]]),
+        "not in the order of their numbers",
+    ),
+    "one answer twice": (
+        lines_changed("annotation.score", lambda rows: [rows[0] | {"id": 1}, rows[0] | {"id": 2}, *rows[2:]]),
+        "database refuses",
+    ),
     "no JSON": (lambda name, content: b"{\n" if "task" in name else content, "is damaged"),
 }
 
