@@ -11,7 +11,6 @@ from plumbline.client import Plumbline, PlumblineError
 from tests.client.conftest import ROOT
 
 NOTEBOOK = ROOT / "docs" / "notebooks" / "main_job.ipynb"
-MODEL = "scripted-judge"
 
 
 def code_cells() -> list[str]:
@@ -27,10 +26,12 @@ def test_the_notebook_holds_no_results_of_an_earlier_run():
 
 
 def test_the_main_job_from_an_empty_server_to_a_judged_leaderboard(served, tmp_path):
-    script = tmp_path / "judge.json"
-    script.write_text(json.dumps({"seed": 7}))
-    served.command("add_model", MODEL, "--script", str(script))
-    said = {"PLUMBLINE_URL": served.url, "PLUMBLINE_TOKEN": served.token, "PLUMBLINE_MODEL": MODEL}
+    said = {
+        "PLUMBLINE_URL": served.url,
+        "PLUMBLINE_TOKEN": served.token,
+        "PLUMBLINE_ENDPOINT": json.dumps({"kind": "scripted"}),
+        "PLUMBLINE_MODEL": json.dumps({"name": "scripted-judge", "parameters": {"script": {"seed": 7}}}),
+    }
     program = tmp_path / "main_job.py"
     found = "{'board': board, 'scores': len(table), 'weights': fit['categories'][0]['weights'], 'card': card}"
     found = f"import json\nprint('FOUND', json.dumps({found} | {{'run': run.state(), 'study': study.state()}}))"
