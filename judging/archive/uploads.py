@@ -22,7 +22,7 @@ def carry_out(public_id: str) -> None:
 
 def _work(upload: StudyArchive, _skipped: SkippedRows) -> StudyArchive:
     dry = upload.state == CHECKING
-    shown = _Shown(replace(upload, total=rows_in(upload.path)))
+    shown = _RowsShown(replace(upload, total=rows_in(upload.path)))
     with tempfile.TemporaryDirectory(dir=upload.folder) as scratch, on_a_copy(Path(scratch)) if dry else nullcontext():
         workspace = Workspace.objects.get(pk=upload.workspace)
         by = User.objects.filter(pk=upload.user).first()
@@ -36,7 +36,7 @@ def _work(upload: StudyArchive, _skipped: SkippedRows) -> StudyArchive:
     )
 
 
-class _Shown(Shown[StudyArchive]):
+class _RowsShown(Shown[StudyArchive]):
     """Keeps how many rows were read."""
 
     def after(self, rows: int) -> None:
