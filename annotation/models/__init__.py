@@ -13,7 +13,14 @@ from annotation.models.authoring import (
 )
 from annotation.models.bonuses import AGAINST_CAP, COUNTED, BonusBatch, BonusCap, BonusPayment
 from annotation.models.counters import InstructionCounter, RaterCounter, StudyChange, StudyCounter, WorkChange
-from annotation.models.exclusions import Exclusion, are_excluded_shown, counting, counting_checks, excluded_shown
+from annotation.models.exclusions import (
+    Exclusion,
+    are_excluded_shown,
+    counting,
+    counting_checks,
+    drawn_alike,
+    excluded_shown,
+)
 from annotation.models.joining import (
     BrowserRequest,
     DoorKnock,
@@ -81,6 +88,7 @@ __all__ = [
     "are_excluded_shown",
     "counting",
     "counting_checks",
+    "drawn_alike",
     "excluded_shown",
     "latest_scores",
     "still_admitted",

@@ -67,16 +67,22 @@ def are_excluded_shown() -> bool:
     return _shown.get()
 
 
-def counting(prefix: str = "") -> Q:
+def counting(prefix: str = "", *, routed: bool = False) -> Q:
     """The answers that count as submitted, `prefix` being the path to the assignment ("assignment__").
 
     This is the only place that says so for statistics. Repeats are in; excluded checks, which were never submitted as
-    answers that count, are not.
+    answers that count, are not. Answers to tasks that were drawn with unequal probability are in only if `routed`, for
+    readers that weight each by 1/probability, or that ask how the work stands and estimate nothing.
     """
     own = Q(**{f"{prefix}status": "submitted"})
     if _shown.get():
         own |= Q(**{f"{prefix}status": "excluded", f"{prefix}task__gold__isnull": True})
-    return own
+    return own if routed else own & drawn_alike(prefix)
+
+
+def drawn_alike(prefix: str = "") -> Q:
+    """The answers to tasks that no draw with unequal probability chose."""
+    return Q(**{f"{prefix}task__drawing_probability__isnull": True})
 
 
 def counting_checks(prefix: str = "") -> Q:

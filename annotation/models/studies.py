@@ -77,6 +77,8 @@ class Task(models.Model):
     `part` is {"number", "start", "end", "kind", "mark"} of a sub-task inside a long response; offsets in code points.
     `gold` marks a quality check, which has no slots: {"purpose": "gold", "control", "training" or
     "qualification", "expected": {criterion key: value or [low, high]}, "why": {language: text}}.
+    `drawing_probability` (0, 1] is that of a draw with unequal probability; null of every other task. An unweighted mean of
+    such answers would be biased, so `counting` leaves them out of every statistic but the draw's own estimate.
     """
 
     class Kind(models.TextChoices):
@@ -97,6 +99,7 @@ class Task(models.Model):
     guide_rubric = models.ForeignKey(Rubric, models.PROTECT, null=True, blank=True, related_name="guides")
     gold = models.JSONField(null=True, blank=True)
     position = models.PositiveIntegerField(default=0)
+    drawing_probability = models.FloatField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["study", "position", "id"]

@@ -53,6 +53,12 @@ def excluded_in(**where: Any) -> ExcludedAnswers:
     )
 
 
+def routed_in(**where: Any) -> int:
+    """Count people's answers that no statistic but a draw's own estimate counts, such as `task__study=study`; one query."""
+    drawn = Assignment.objects.of_people().filter(task__drawing_probability__isnull=False, repeat=0, **where)
+    return drawn.filter(status=Assignment.Status.SUBMITTED).count()
+
+
 def preview_exclusion(rater: Rater, since: datetime | None) -> Touched:
     """Count what excluding the rater's answers would touch; one query."""
     found = covered(rater, since).aggregate(

@@ -340,8 +340,9 @@ class Selection:
     Of the instructions with any of the `tags`, `instructions` with chosen responses are drawn, evenly over their categories,
     by the study's seed; 0 means all. `samples` is "first" or "all" responses of a model to an instruction; `pairs` is "all",
     "baselines" or "even", of which `pairs_wanted` are drawn. A review takes the `verdicts` (assignments) of these `judges`
-    (raters) on the `reviewed` study; a study of checks that has `verdicts` asks only what they answer. It is not part of
-    Policies because it can be long and only the choice of tasks reads it.
+    (raters) on the `reviewed` study; a study of checks that has `verdicts` asks only what they answer. `drawn` has the
+    responses that a draw with unequal probability chose, with the probability of each, above 0 and at most 1. It is not part
+    of Policies because it can be long and only the choice of tasks reads it.
     """
 
     categories: tuple[int, ...] = ()
@@ -355,6 +356,7 @@ class Selection:
     verdicts: tuple[int, ...] = ()
     instructions: int = 0
     tags: tuple[str, ...] = ()
+    drawn: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, study: Study) -> Self:
@@ -372,7 +374,14 @@ class Selection:
             verdicts=_pks(chosen, "verdicts"),
             instructions=_count(chosen.get("instructions")) or 0,
             tags=_texts(chosen, "tags"),
+            drawn=_probabilities(chosen.get("drawn")),
         )
+
+
+def _probabilities(value: object) -> dict[int, float]:
+    """By primary key; a JSON object has texts as its keys."""
+    given = value if isinstance(value, Mapping) else {}
+    return {int(pk): float(one) for pk, one in given.items() if isinstance(one, int | float) and 0 < one <= 1}
 
 
 def _texts(chosen: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ def verb_words() -> dict[str, str]:
         "set_task_aside": _("removed a task that no one could rate"),
         "drop_task": _("removed a task from the study"),
         "mask_response": _("changed how self-revealing responses are handled"),
+        "freeze_draw": _("drew instructions for people to rate"),
         "make_cohort": _("created a cohort"),
         "revoke_link": _("revoked a cohort's link"),
         "renew_link": _("created a new link for a cohort"),

@@ -42,7 +42,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A planned task; `reviews` is the assignment whose verdict is rated, `part` as in Task."""
+    """A planned task; `reviews` is the assignment whose verdict is rated, the other fields as in Task."""
 
     key: str
     response_a: int
@@ -53,6 +53,7 @@ class PlannedTask:
     guide_rubric: int | None = None
     reviews: int | None = None
     part: dict[str, Any] | None = None
+    drawing_probability: float | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ def chosen_responses(study: Study) -> QuerySet[Response]:
         responses = responses.filter(Q(instruction__category__in=chosen.categories) | of_group)
     if chosen.models:
         responses = responses.filter(model__in=chosen.models)
+    if chosen.drawn:
+        responses = responses.filter(pk__in=list(chosen.drawn))
     if chosen.tags:
         responses = responses.filter(instruction__in=tagged_instructions(study.benchmark_id, chosen.tags))
     return responses
@@ -186,6 +189,7 @@ def _chosen_tasks(study: Study) -> PlannedTasks:
     if study.kind == Study.Kind.CHECK:
         return _checks(study)
     rubric_of = RubricChoice(study)
+    drawn = Selection.of(study).drawn
     tasks, without = [], 0
     if study.kind == Study.Kind.PAIR:
         couples: Iterable[tuple[Candidate, Candidate | None]] = _pairs(study)
@@ -196,7 +200,8 @@ def _chosen_tasks(study: Study) -> PlannedTasks:
         if rubric is None:
             without += 1
         elif second is None:
-            tasks.append(PlannedTask(f"r:{first.pk}", first.pk, None, first.instruction, rubric, first.words))
+            planned = PlannedTask(f"r:{first.pk}", first.pk, None, first.instruction, rubric, first.words)
+            tasks.append(replace(planned, drawing_probability=drawn.get(first.pk)))
         else:
             low, high = sorted((first.pk, second.pk))
             words = first.words + second.words
@@ -411,4 +416,5 @@ def task_row(study: Study, planned: PlannedTask, position: int) -> Task:
         guide_rubric_id=planned.guide_rubric,
         part=planned.part,
         position=position,
+        drawing_probability=planned.drawing_probability,
     )

@@ -37,8 +37,11 @@ def score_frame(
     repeats: bool = False,
     discredited: bool = False,
     decided_in: Collection[int] = (),
+    routed: bool = False,
+    studies: Collection[int] = (),
 ) -> ScoreFrame:
-    """Read the current scores of tasks of these `kinds`, in a study or in all studies of a benchmark's responses.
+    """Read the current scores of tasks of these `kinds`, in a study, in all studies of a benchmark's responses, or in the
+    `studies` with these primary keys.
 
     People's answers to tasks with a known answer (gold, controls, training, qualification) are never read. Without
     `repeats`, only a rater's first answer to a task is: neither probes nor a judge's further rounds. `experiment` keeps
@@ -46,13 +49,14 @@ def score_frame(
     another experiment, such as published answers without noise beside all of them, do not. Verdicts derived from several
     others (a panel's, or both orders') are read when judges are read alone, and left out when judges are compared with
     people, because their parts are already included. Verdicts of runs that failed their canary texts are read only if
-    `discredited` ones are requested. Answers by which a lead resolved a disagreement are read of the studies
+    `discredited` ones are requested. Answers to tasks drawn with unequal probability are read only if `routed`, by a reader
+    that weights each by 1/probability. Answers by which a lead resolved a disagreement are read of the studies
     `decided_in`. Instructions that word one prompt for several lengths are one instruction, so that statistics draw the
     prompt as a whole.
     """
     keep_derived = not people if keep_derived is None else keep_derived
     who = _who(people, judges, decided_in)
-    assignments = _assignments(study, benchmark, raters, who, experiment, keep_derived, repeats, kinds)
+    assignments = _assignments(study, benchmark, raters, who, experiment, keep_derived, repeats, kinds, routed, studies)
     if judges and not discredited:
         assignments = assignments.exclude(discredited=True)
     score_columns = columns_of(
@@ -121,8 +125,12 @@ def _assignments(
     keep_derived: bool,
     repeats: bool,
     kinds: Collection[Task.Kind],
+    routed: bool,
+    studies: Collection[int],
 ) -> QuerySet[Assignment]:
-    counted = counting() | Q(status=Assignment.Status.DERIVED) if keep_derived else counting()
+    counted = counting(routed=routed)
+    if keep_derived:
+        counted |= Q(status=Assignment.Status.DERIVED)
     found = Assignment.objects.filter(counted).order_by()
     if set(kinds) != set(EVERY_KIND):
         found = found.filter(task__kind__in=[str(kind) for kind in kinds])
@@ -137,8 +145,10 @@ def _assignments(
             found = found.filter(task__study__experiment__in=["", experiment])
         elif experiment is not None:
             found = found.filter(task__response_a__run__experiment=experiment)
+    elif studies:
+        found = found.filter(task__study__in=list(studies))
     else:
-        raise ValueError("a frame is of a study or of a benchmark")
+        raise ValueError("a frame is of a study, of several studies, or of a benchmark")
     if raters is not None:
         found = found.filter(rater__in=list(raters))
     return found.filter(who)

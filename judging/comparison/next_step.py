@@ -107,7 +107,9 @@ def _with_what_is_there(pks: list[int]) -> QuerySet[Study]:
             has_tasks=Exists(tasks),
             has_seats=Exists(seats),
             has_open_seats=Exists(seats.filter(state=Seat.State.FREE)) | Exists(seats.filter(state=Seat.State.HELD)),
-            was_answered=Exists(here.filter(counting()).exclude(rater__kind__in=[Rater.Kind.JUDGE, Rater.Kind.KEY])),
+            was_answered=Exists(
+                here.filter(counting(routed=True)).exclude(rater__kind__in=[Rater.Kind.JUDGE, Rater.Kind.KEY])
+            ),
             was_fitted=Exists(Fit.objects.filter(study=OuterRef("pk"), kind=Fit.Kind.FITTED)),
             was_asked=Exists(runs),
             was_unusable=Exists(here.without_verdict()),
@@ -170,7 +172,7 @@ def _with_enough_answers(wanted: Mapping[int, int]) -> set[int]:
 
     One query for each different number that is wanted.
     """
-    ordinary = Assignment.objects.filter(counting(), rater__study=OuterRef("pk"), repeat=0).order_by()
+    ordinary = Assignment.objects.filter(counting(routed=True), rater__study=OuterRef("pk"), repeat=0).order_by()
     answers = ordinary.exclude(rater__kind=Rater.Kind.KEY).values("pk")
     found: set[int] = set()
     for number in set(wanted.values()):

@@ -151,9 +151,13 @@ class StudyForm(SettingFields):
         return policies
 
     def _selection(self) -> dict[str, Any]:
-        """The choices of the form; those without a field, which are verdicts sampled from a run, stay."""
+        """The choices of the form; those without a field, which are what was sampled from a run or drawn, stay."""
         data, before = self.cleaned_data, Selection.of(self.study)
-        chosen: dict[str, Any] = {"reviewed": before.reviewed, "verdicts": list(before.verdicts)}
+        chosen: dict[str, Any] = {
+            "reviewed": before.reviewed,
+            "verdicts": list(before.verdicts),
+            "drawn": {str(pk): chance for pk, chance in before.drawn.items()},
+        }
         for name in SELECTED & set(data):
             match name:
                 case "categories" | "models" | "baselines":

@@ -55,6 +55,7 @@ def _rated_study(near: Study) -> Study | None:
         assignment__task__study__benchmark=near.benchmark_id,
         assignment__task__study__workspace=near.workspace_id,
         assignment__task__gold__isnull=True,
+        assignment__task__drawing_probability__isnull=True,
         assignment__rater__kind__in=[Rater.Kind.PERSON, Rater.Kind.SLOT],
     )
     counted = of_people.order_by().values_list("assignment__task__study").annotate(n=Count("pk"))
