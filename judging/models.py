@@ -326,6 +326,55 @@ class AlignmentLook(models.Model):
         return f"{self.alignment_id}: look {self.number}"
 
 
+class RoutedDraw(models.Model):
+    """Instructions drawn by chance for people to rate, more often where a judge is less sure. Frozen before the draw.
+
+    `about` is the study whose responses `judges` (primary keys of raters) scored; `language_models` are the primary keys of
+    the models compared. `frame` has one entry per instruction of the pool, [{"instruction", "stratum", "spread",
+    "probability", "drawn", "responses": {model: [primary keys]}, "judge": {model: score}}], by primary keys. `drawn`
+    follows from `seed`; what `spread` and strata are is named by `spread_kind` and `strata`. A unit counts once each of its
+    responses has `overlap` ratings in `rated_in`, the draw's own study, which is empty until its tasks are made.
+    """
+
+    class SpreadKind(models.TextChoices):
+        PANEL = "panel", _("Several judges")
+        REPEATS = "repeats", _("Repeats of one judge")
+        SOFT = "soft", _("Soft verdicts of one judge")
+        NONE = "none", _("No spread: a uniform draw")
+
+    class Strata(models.TextChoices):
+        SPREAD = "spread", _("Fifths of the spread")
+        CATEGORY = "category", _("Categories")
+
+    public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
+    about = models.ForeignKey(Study, models.PROTECT, related_name="routed_draws")
+    rated_in = models.OneToOneField(Study, models.SET_NULL, null=True, blank=True, related_name="routed_draw")
+    judges = models.JSONField()
+    language_models = models.JSONField()
+    spread_kind = models.CharField(max_length=10, choices=SpreadKind.choices)
+    strata = models.CharField(max_length=10, choices=Strata.choices)
+    budget = models.FloatField()
+    overlap = models.PositiveIntegerField()
+    seed = models.PositiveBigIntegerField()
+    frame = models.JSONField()
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            # Draws with one seed would rest on the same random numbers, and are combined as if they did not.
+            models.UniqueConstraint(fields=["about", "seed"], name="one_routed_draw_per_study_and_seed")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.public_id}"
+
+    @property
+    def workspace_id(self) -> int:
+        return self.about.workspace_id
+
+
 class PromptTrial(AnyRun):
     """A version of a prompt, asked about one or a few real answers before any judge is made of it.
 

@@ -52,7 +52,7 @@ from core.messages.message import ENDING
 from generation.endpoints.pricing import price_of
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
-from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply
+from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply, RoutedDraw
 
 Row = dict[str, Any]
 """A row of a table by the names of its columns."""
@@ -95,6 +95,7 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Alignment: {"created_by_id": None},
     AlignmentVersion: {"draft_id": None, "added_by_id": None},
     AlignmentLook: {"taken_by_id": None},
+    RoutedDraw: {"rated_in_id": None, "created_by_id": None},
     Checklist: {"created_by_id": None},
     Checklist.categories.through: {},
     MergedCriterion: {},
@@ -265,6 +266,7 @@ def _beside(
         ExportPart(Alignment, alignments),
         ExportPart(AlignmentVersion, versions),
         ExportPart(AlignmentLook, AlignmentLook.objects.filter(version__in=versions)),
+        ExportPart(RoutedDraw, RoutedDraw.objects.filter(about=study)),
     ]
 
 

@@ -24,7 +24,7 @@ from generation.models import Category
 from judging.comparison.judge_against_people import judge_in, judges_in, weighting_for
 from judging.comparison.judge_costs import JudgeCosts, costs_in, judges_made
 from judging.comparison.run_lists import is_priced
-from judging.leaderboards.observations import metrics_in, observations_of
+from judging.leaderboards.observations import Observations, metrics_in, observations_of
 from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, weighting_of
 from judging.methods.pairs.composite import KEY as COMPOSITE, says_composite
 from judging.methods.weighted import FITTED
@@ -152,7 +152,7 @@ def _panel(study: Study, rated: ScoreFrame, settings: Settings) -> PanelReport:
     if not len(rated):
         return NoPanel("no_people")
     known = judges_in(study)
-    scored = _pair_scores(study, known) if paired else _scores(study, known, _weighting(settings))
+    scored = _pair_scores(study, known) if paired else response_scores(study, known, _weighting(settings))
     units = {unit: place for place, unit in enumerate(_units(rated, paired))}
     counts = {pk: sum(unit in units for unit in scored.get(pk, {})) for pk in (judge.pk for judge in known)}
     candidates, left_out = _candidates(study, known, counts, settings)
@@ -216,7 +216,7 @@ def _panels_of_several(known: Sequence[Rater]) -> set[int]:
 
 
 @dataclass(frozen=True)
-class _PanelScore:
+class JudgedScore:
     """A judge's score of a response, or preference for the first of a pair, with what it is about; rival is 0 for none."""
 
     score: float
@@ -225,16 +225,16 @@ class _PanelScore:
     rival: int
 
 
-_ScoredUnit: TypeAlias = tuple[int, int]
+ScoredUnit: TypeAlias = tuple[int, int]
 """A response and 0, or the responses of a pair in the study's order."""
 
 
-def _units(frame: ScoreFrame, paired: bool) -> list[_ScoredUnit]:
+def _units(frame: ScoreFrame, paired: bool) -> list[ScoredUnit]:
     second = frame.response_b if paired else np.zeros_like(frame.response)
     return list(zip(frame.response.tolist(), second.tolist(), strict=True))
 
 
-def _frames(study: Study, known: Sequence[Rater]) -> list[ScoreFrame]:
+def judge_frames(study: Study, known: Sequence[Rater]) -> list[ScoreFrame]:
     """Return all judges' scores here, and in the other studies that judged this study's responses."""
     pks = [judge.pk for judge in known]
     if not pks:
@@ -253,37 +253,49 @@ def _weighting(settings: Settings) -> Weighting:
     return weighting_of(fit, fit.public_id) if fit else Weighting(EQUAL)
 
 
-def _scores(study: Study, known: Sequence[Rater], weighting: Weighting) -> dict[int, dict[_ScoredUnit, _PanelScore]]:
+def response_scores(
+    study: Study, known: Sequence[Rater], weighting: Weighting
+) -> dict[int, dict[ScoredUnit, JudgedScore]]:
     """By judge its score of each response of the study; where it was judged twice, the one given here."""
     wanted = set(study.tasks.filter(response_b=None).values_list("response_a", flat=True))
-    found: dict[int, dict[_ScoredUnit, _PanelScore]] = {}
+    found: dict[int, dict[ScoredUnit, JudgedScore]] = {}
     metrics: dict[int, str] = {}
-    for frame in _frames(study, known):
+    for frame in judge_frames(study, known):
         used = np.unique(frame.category).tolist()
         leaves = {leaf.pk: leaf for leaf in Category.objects.filter(pk__in=used).select_related("parent")}
         for pk in np.unique(frame.rater).tolist():
             own = frame.select((frame.rater == pk) & np.isin(frame.response, list(wanted)))
-            metric = next((one for one in metrics_in(own) if not one.paired), None) if len(own) else None
-            if metric is None or metrics.setdefault(pk, metric.name) != metric.name:
-                continue
-            try:
-                rows = observations_of(own, metric, weighting, leaves)
-            except MissingWeights:
-                rows = observations_of(own, metric, Weighting(EQUAL), leaves)
-            except UserError:
+            rows = single_observations(own, weighting, leaves)
+            if rows is None or metrics.setdefault(pk, rows[0]) != rows[0]:
                 continue
             said = found.setdefault(pk, {})
-            columns = (rows.response, rows.top / rows.under, rows.instruction, rows.model)
+            columns = (rows[1].response, rows[1].top / rows[1].under, rows[1].instruction, rows[1].model)
             for response, score, instruction, model in zip(*(one.tolist() for one in columns), strict=True):
-                said.setdefault((response, 0), _PanelScore(score, instruction, model, 0))
+                said.setdefault((response, 0), JudgedScore(score, instruction, model, 0))
     return found
 
 
-def _pair_scores(study: Study, known: Sequence[Rater]) -> dict[int, dict[_ScoredUnit, _PanelScore]]:
+def single_observations(
+    own: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]
+) -> tuple[str, Observations] | None:
+    """Return a judge's scores of single responses with the name of their metric, by equal weights where the weighting has
+    none; None where it gave none that can be read."""
+    metric = next((one for one in metrics_in(own) if not one.paired), None) if len(own) else None
+    if metric is None:
+        return None
+    try:
+        return metric.name, observations_of(own, metric, weighting, leaves)
+    except MissingWeights:
+        return metric.name, observations_of(own, metric, Weighting(EQUAL), leaves)
+    except UserError:
+        return None
+
+
+def _pair_scores(study: Study, known: Sequence[Rater]) -> dict[int, dict[ScoredUnit, JudgedScore]]:
     """By judge its preference on each pair of the study, for the first side as the study shows it, -1 to 1."""
     wanted = set(Task.objects.filter(study=study, response_b__isnull=False).values_list("response_a", "response_b"))
-    found: dict[int, dict[_ScoredUnit, _PanelScore]] = {}
-    for frame in _frames(study, known):
+    found: dict[int, dict[ScoredUnit, JudgedScore]] = {}
+    for frame in judge_frames(study, known):
         keys = frame.keys_of_role("preference")
         if not keys:
             continue
@@ -295,9 +307,9 @@ def _pair_scores(study: Study, known: Sequence[Rater]) -> dict[int, dict[_Scored
         ):
             said = found.setdefault(pk, {})
             if (one, two) in wanted:
-                said.setdefault((one, two), _PanelScore(value, instruction, model, rival))
+                said.setdefault((one, two), JudgedScore(value, instruction, model, rival))
             elif (two, one) in wanted:
-                said.setdefault((two, one), _PanelScore(-value, instruction, rival, model))
+                said.setdefault((two, one), JudgedScore(-value, instruction, rival, model))
     return found
 
 
@@ -308,7 +320,7 @@ def _preference(frame: ScoreFrame) -> Floats:
 
 
 def _given(
-    rated: ScoreFrame, paired: bool, scored: Sequence[Mapping[_ScoredUnit, _PanelScore]], common: Sequence[_ScoredUnit]
+    rated: ScoreFrame, paired: bool, scored: Sequence[Mapping[ScoredUnit, JudgedScore]], common: Sequence[ScoredUnit]
 ) -> JudgedAlike:
     """Return the judges' scores of the common responses, and people's ratings of them."""
     place = {unit: at for at, unit in enumerate(common)}
@@ -337,7 +349,7 @@ def judged_alike(study: Study, report: JudgePanel, members: Sequence[Rater]) -> 
     if report.paired:
         scored = _pair_scores(study, members)
     else:
-        scored = _scores(study, members, _weighting({"fit": report.weights}))
+        scored = response_scores(study, members, _weighting({"fit": report.weights}))
     common = sorted(set.intersection(*(set(scored.get(member.pk, {})) for member in members)))
     return _given(rated, report.paired, [scored[member.pk] for member in members], common)
 

@@ -35,6 +35,7 @@ from judging.models import (
     JudgeRun,
     PlannedItem,
     Reply,
+    RoutedDraw,
     Watch,
 )
 from tests.annotation.authoring.checklists import written_checklist
@@ -61,6 +62,7 @@ RECORDS = {
     "judging_alignmentlook",
     "judging_driftbaseline",
     "judging_reply",
+    "judging_routeddraw",
 }
 BY_TABLE = {model._meta.db_table: model for model in apps.get_models()}
 
@@ -93,6 +95,17 @@ def record():
     version = AlignmentVersion.objects.create(alignment=alignment, judge=judge)
     AlignmentLook.objects.create(
         alignment=alignment, version=version, number=1, level=0.025, claim="not_shown", figures={}
+    )
+    RoutedDraw.objects.create(
+        about=study,
+        judges=[judge.rater_id],
+        language_models=[],
+        spread_kind="panel",
+        strata="spread",
+        budget=20,
+        overlap=1,
+        seed=0,
+        frame=[],
     )
     lead = make_user("lead", workspace)
     checklist = written_checklist(workspace, lead)
