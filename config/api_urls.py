@@ -12,7 +12,7 @@ from generation import api as generation
 from generation.web.endpoints import api as served
 from generation.web.responses import api as texts
 from generation.web.webhooks import api as webhooks
-from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging
+from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging, routing
 
 app_name = "api"
 urlpatterns = [
@@ -108,6 +108,8 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/judges/", probing.table, name="judge_table"),
     path("w/<str:workspace>/studies/<str:slug>/panel/", comparisons.panel, name="panel"),
     path("w/<str:workspace>/studies/<str:slug>/panel/judge/", comparisons.make_panel, name="make_panel"),
+    path("w/<str:workspace>/studies/<str:slug>/routing/", routing.routing, name="routing"),
+    path("w/<str:workspace>/studies/<str:slug>/routing/draws/", routing.draw_for_people, name="draw_for_people"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/", aligning.alignments, name="alignments"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/begin/", aligning.begin, name="begin_alignment"),

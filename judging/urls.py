@@ -3,7 +3,13 @@ from django.urls import path
 from calibration.web.serving import result_view
 from judging.web import archive, demonstration, library, study_archives, uploads
 from judging.web.alignment import pages as alignment_pages
-from judging.web.comparison import depth_pages, fitted_panel as panel_pages, pages as comparison_pages, unrated_models
+from judging.web.comparison import (
+    depth_pages,
+    fitted_panel as panel_pages,
+    pages as comparison_pages,
+    routing as routing_pages,
+    unrated_models,
+)
 from judging.web.judges import card as card_pages, pages as judge_pages, table as table_pages, trials as trial_pages
 from judging.web.leaderboards import (
     lengths,
@@ -78,6 +84,7 @@ urlpatterns = [
     path("<study:slug>/judges/panel/judge/", panel_pages.make_panel, name="make_panel"),
     path("<study:slug>/judges/alignment/", alignment_pages.new_alignment, name="new_alignment"),
     path("<study:slug>/judges/unrated/", unrated_models.unrated_models_page, name="unrated_models"),
+    path("<study:slug>/judges/routing/", routing_pages.routing, name="routing"),
     path("<study:slug>/export/", archive.export, name="export"),
     path("<study:slug>/export/file/", archive.export_file, name="export_file"),
     path("<study:slug>/export/make/", archive.make_file, name="make_file"),

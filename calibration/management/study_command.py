@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from annotation.monitoring.exclusion import excluded_in
+from annotation.monitoring.exclusion import excluded_in, routed_in
 from core.errors import UserError
 
 
@@ -16,13 +16,20 @@ def add_excluded(parser: ArgumentParser) -> None:
 
 
 def excluded_line(shown: bool, **where: object) -> str:
-    """Say how many answers are excluded, and whether this output counts them; '' if there are none."""
-    found = excluded_in(**where)
+    """Say how many answers are excluded, and whether this output counts them, and how many answers were drawn with unequal
+    probability, which it never counts; '' if there are none of either."""
+    found, routed = excluded_in(**where), routed_in(**where)
+    drawn = f"Drawn with unequal probability and not counted here: {_answers(routed)} of people." if routed else ""
     if not found.answers:
-        return ""
+        return drawn
     counted = "counted here because of --excluded" if shown else "not counted; --excluded counts them"
     who = f"Excluded, {found.by_source} of them by the source of the data" if found.by_source else "Excluded by a lead"
-    return f"{who}: {found.answers} answers of {found.raters} raters, {counted}."
+    said = f"{who}: {found.answers} answers of {found.raters} raters, {counted}."
+    return f"{said}\n{drawn}" if drawn else said
+
+
+def _answers(n: int) -> str:
+    return "1 answer" if n == 1 else f"{n:,} answers"
 
 
 class StudyCommand(BaseCommand):

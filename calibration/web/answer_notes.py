@@ -1,4 +1,5 @@
-"""What a result page says of answers that a lead excluded or adjudicated, and the view of it with the excluded ones."""
+"""What a result page says of answers that a lead excluded or adjudicated or that were drawn with unequal probability, and
+the view of it with the excluded ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +7,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from annotation.models import Study
-from annotation.monitoring.exclusion import excluded_in
+from annotation.monitoring.exclusion import excluded_in, routed_in
+from annotation.policies.policies import Selection
 from calibration.data.scores import decided_studies, decided_tasks
 from calibration.reports.cache import EXCLUDED, SHOWN
 from generation.models import Benchmark
@@ -40,7 +42,12 @@ def is_asked(request: HttpRequest) -> bool:
 
 def answer_notes(request: HttpRequest, study: Study) -> dict[str, Any]:
     """Return what the template _answer_notes.html shows of a study."""
-    return {"excluded": _note(request, task__study=study), "adjudicated": decided_tasks(study)}
+    return {
+        "excluded": _note(request, task__study=study),
+        "adjudicated": decided_tasks(study),
+        # No query is needed for a study that no draw made.
+        "routed": routed_in(task__study=study) if Selection.of(study).drawn else 0,
+    }
 
 
 def benchmark_notes(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
@@ -49,6 +56,7 @@ def benchmark_notes(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any
     return {
         "excluded": _note(request, task__response_a__instruction__benchmark=benchmark),
         "adjudicated": sum(decided_tasks(study) for study in studies),
+        "routed": routed_in(task__response_a__instruction__benchmark=benchmark),
     }
 
 

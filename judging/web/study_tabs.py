@@ -82,7 +82,7 @@ GROUPS: tuple[tuple[str | Promise, tuple[Page, ...]], ...] = (
                 _("Judges"),
                 covers=(
                     *("judging:judge_table", "judging:start_run", "judging:causes"),
-                    *("judging:judge_panel", "judging:make_panel", "judging:unrated_models"),
+                    *("judging:judge_panel", "judging:make_panel", "judging:unrated_models", "judging:routing"),
                     *("judging:new_alignment", "judging:alignment", "judging:propose_prompt", "judging:take_look"),
                 ),
             ),

@@ -32,6 +32,7 @@ def judge_links(without: str) -> list[tuple[str, str]]:
         ("judging:causes", gettext("Why a judge and people differ")),
         ("judging:judge_panel", gettext("Several judges together")),
         ("judging:unrated_models", gettext("Models that nobody rated")),
+        ("judging:routing", gettext("Ratings where a judge is unsure")),
         ("judging:new_alignment", gettext("Versions of a judge on held-out ratings")),
         ("calibration:agreement_detail", gettext("Can a judge replace people?")),
     ]
