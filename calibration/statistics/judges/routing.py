@@ -142,9 +142,9 @@ def simultaneous_ends(one: RoutedMean, *, of: int = 1) -> tuple[float, float]:
 
 
 def uniform_ends(one: RoutedMean, *, of: int = 1) -> tuple[float, float]:
-    """The 95 % ends that a uniform draw of the same expected size would have given about the same value, with the same f."""
-    label = one.residual * max(1 / one.expected - 1 / one.pool, 0.0)
-    return _ends(one.value, one.pool_variance + label, max(one.expected - 1, 1.0), of)
+    """The 95 % ends that a uniform draw of as many instructions would have given about the same value, with the same f."""
+    label = one.residual * max(1 / one.n - 1 / one.pool, 0.0)
+    return _ends(one.value, one.pool_variance + label, max(one.n - 1, 1.0), of)
 
 
 def _ends(value: float, variance: float, freedom: float, of: int) -> tuple[float, float]:

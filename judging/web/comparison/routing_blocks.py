@@ -24,7 +24,7 @@ def title() -> str:
 
 
 def percent(share: float) -> str:
-    return gettext("%(n)s %%") % {"n": shortest(round(100 * share, 1))}
+    return gettext("%(n)s %%") % {"n": shortest(round(100 * share))}
 
 
 def plan_words(plan: RoutingPlan) -> list[str]:
@@ -230,8 +230,8 @@ def routing_page(found: Routing, links: dict[str, str] | None = None) -> ResultP
 def _group_blocks(group: RoutedGroup, suffix: str) -> list[Block]:
     heading = gettext("People's mean of each model")
     routed, uniform = gettext("This draw"), gettext("A uniform draw of the same size")
-    bars = [Bar(one.model, one.found.value, one.low, one.high) for one in group.means]
-    beside = [Bar(one.model, one.found.value, one.uniform_low, one.uniform_high) for one in group.means]
+    bars = [Bar(one.model, one.found.value, one.low, one.high, group=routed) for one in group.means]
+    bars += [Bar(one.model, one.found.value, one.uniform_low, one.uniform_high, group=uniform) for one in group.means]
     narrower = sum(one.high - one.low < one.uniform_high - one.uniform_low for one in group.means)
     answer = ngettext(
         "The interval is narrower than a uniform draw of the same size would have given for %(n)d of %(all)d model.",
@@ -242,11 +242,9 @@ def _group_blocks(group: RoutedGroup, suffix: str) -> list[Block]:
         f"means{suffix}",
         heading,
         answer=answer,
-        figure=interval_bars(
-            bars, title=heading, x_title=gettext("Mean score"), reference=beside, series=(routed, uniform)
-        ),
+        figure=interval_bars(bars, title=heading, x_title=gettext("Mean score")),
         caption=gettext(
-            "Estimates with their intervals (95 %); open markers: what a uniform draw of the same size would give."
+            "Estimates with their intervals (95 %); below, those of a uniform draw of as many instructions, with the same f."
         ),
         table=_table(group.means, Column(gettext("Model"))),
         notes=_population(group),
@@ -256,7 +254,7 @@ def _group_blocks(group: RoutedGroup, suffix: str) -> list[Block]:
     notes = [gettext("A difference is the mean of the first model minus that of the second.")]
     if len(group.differences) > 1:
         notes.append(gettext("The intervals hold for all pairs together, at 95 % (Bonferroni)."))
-    pairs = _table(group.differences, Column(gettext("Models")))
+    pairs = _table([_turned(one) for one in group.differences], Column(gettext("Models")))
     return [means, Block(f"differences{suffix}", gettext("Differences of two models"), table=pairs, notes=notes)]
 
 
@@ -289,8 +287,8 @@ def _population(group: RoutedGroup) -> list[str]:
         group.raters,
     )
     scale = gettext("Scores are on people's scale, from %(low)s to %(high)s.") % {
-        "low": number(group.low),
-        "high": number(group.high),
+        "low": shortest(group.low),
+        "high": shortest(group.high),
     }
     notes = [about % shown, scale]
     if len(group.batches) > 1:
