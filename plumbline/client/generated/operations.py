@@ -404,6 +404,16 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("POST", address("runs/{}/anchors/", public_id), body=body)
         return answered
 
+    def draw_for_people(self, workspace: str, slug: str, body: shapes.WantedDraw) -> dict[str, Any]:
+        """Draw instructions for people and open their study (201 with the frozen draw), or say what would be drawn.
+
+        Needs a token with the scope `change`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body
+        )
+        return answered
+
     def endpoint(self, workspace: str, id: int) -> shapes.Endpoint:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
 
@@ -900,6 +910,14 @@ class Operations:
             address("w/{}/benchmarks/{}/responses/", workspace, slug),
             {"instruction": instruction, "model": model, "run": run},
         )
+        return answered
+
+    def routing(self, workspace: str, slug: str) -> dict[str, Any]:
+        """The draws of a study and people's means from them: the output of `manage.py review --estimate --json`.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/routing/", workspace, slug))
         return answered
 
     def rubrics(self, *, benchmark: str = "", key: str = "") -> Iterator[shapes.Rubric]:

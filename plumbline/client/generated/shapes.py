@@ -616,6 +616,18 @@ class WantedDeletion(TypedDict):
     slug: str
 
 
+class WantedDraw(TypedDict):
+    judges: list[str]
+    instructions: NotRequired[float | None]
+    responses: NotRequired[float | None]
+    models: NotRequired[list[str]]
+    spread: NotRequired[Literal["panel", "repeats", "soft", "none"] | Literal[""]]
+    strata: NotRequired[Literal["spread", "category"]]
+    overlap: NotRequired[int | None]
+    seed: NotRequired[int | None]
+    dry_run: NotRequired[bool]
+
+
 class WantedEndpoint(TypedDict):
     """
     An endpoint to be added; what is left out is as on the page.

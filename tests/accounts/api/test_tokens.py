@@ -115,6 +115,8 @@ SCOPES = {
     "draw_anchors": "run",
     "causes": "read",
     "transport": "read",
+    "routing": "read",
+    "draw_for_people": "change",
     "panel": "read",
     "make_panel": "change",
     "alignments": "read",
@@ -152,11 +154,22 @@ OF_STUDY = {
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
     "make_panel": lambda study: [],
+    "routing": lambda study: [],
+    "draw_for_people": lambda study: [],
     "alignments": lambda study: [],
     "begin_alignment": lambda study: [],
 }
 """What follows the study in these addresses."""
-POSTED = ("steer_study", "steer_cohort", "make_fit", "make_export", "run_on_study", "begin_alignment", "make_panel")
+POSTED = (
+    "steer_study",
+    "steer_cohort",
+    "make_fit",
+    "make_export",
+    "run_on_study",
+    "begin_alignment",
+    "make_panel",
+    "draw_for_people",
+)
 
 
 def bearer(user, scopes=EVERYTHING, **options):
