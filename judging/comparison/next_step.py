@@ -8,6 +8,7 @@ from enum import StrEnum
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from annotation.models import Assignment, Criterion, Rater, Seat, Study, Task, counting
+from annotation.policies.policies import Selection
 from calibration.models import Fit, Report
 from calibration.reports.criterion_matches import BY_CRITERION
 from calibration.reports.judges import JUDGES
@@ -35,6 +36,7 @@ class Step(StrEnum):
     COMPARE = "compare"
     LEADERBOARD = "leaderboard"
     EXPORT = "export"
+    ESTIMATE = "estimate"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Facts:
     `collecting`: raters are, or can be, assigned tasks here, and ratings are missing. `answered`: people have rated.
     `enough`: enough ratings to go on. `fitted`, `judged` (usable verdicts are there) and `compared` are what has been
     done; `asked`: a judge was asked, whether or not its verdicts can be used; `run`: the public id of the run that is
-    under way, or else of the newest one, '' without any.
+    under way, or else of the newest one, '' without any. `routed`: the tasks were drawn with unequal probability, so that
+    only the draw's estimate uses the answers, and only once all are in.
     """
 
     status: str = Study.Status.OPEN
@@ -61,6 +64,7 @@ class Facts:
     compared: bool = False
     has_leaderboard: bool = True
     run: str = ""
+    routed: bool = False
 
 
 def next_step(facts: Facts) -> Step:
@@ -69,8 +73,10 @@ def next_step(facts: Facts) -> Step:
         return Step.SET_UP
     if not facts.has_tasks:
         return Step.UPLOAD
-    if facts.collecting and not facts.enough:
+    if facts.collecting and (facts.routed or not facts.enough):
         return Step.INVITE if facts.status == Study.Status.OPEN else Step.OPEN
+    if facts.routed:
+        return Step.ESTIMATE
     if facts.can_be_fitted and facts.answered and not facts.fitted:
         return Step.FIT
     if facts.running:
@@ -139,6 +145,7 @@ def _facts(row: Study, asked_for: tuple[int, bool], *, enough: bool) -> Facts:
     collecting = found["has_seats"] and found["has_open_seats"]
     enough = enough if _still_collecting(row) else found["was_answered"] and not collecting
     is_review = row.kind in (Study.Kind.REVIEW, Study.Kind.CHECK)
+    routed = bool(Selection.of(row).drawn)
     return Facts(
         status=row.status,
         has_tasks=found["has_tasks"],
@@ -152,8 +159,9 @@ def _facts(row: Study, asked_for: tuple[int, bool], *, enough: bool) -> Facts:
         running=found["under_way"] is not None,
         judged=found["was_judged"],
         compared=found["was_compared"],
-        has_leaderboard=row.benchmark_id is not None and not is_review,
+        has_leaderboard=row.benchmark_id is not None and not is_review and not routed,
         run=found["under_way"] or found["newest_run"] or "",
+        routed=routed,
     )
 
 

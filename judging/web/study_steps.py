@@ -91,6 +91,7 @@ def _words(step: Step) -> tuple[str, str]:
         Step.COMPARE: (gettext("A judge has rated this study."), gettext("Compare the judge with people")),
         Step.LEADERBOARD: (gettext("The results are in."), gettext("See the leaderboard")),
         Step.EXPORT: (gettext("The results are in."), gettext("Download the answers")),
+        Step.ESTIMATE: (gettext("The ratings of the draw are in."), gettext("See the estimate of the draw")),
     }[step]
 
 
@@ -111,5 +112,6 @@ def _address(study: Study, step: Step, facts: Facts) -> str:
         Step.ASK: ("judging:start_run", ""),
         Step.COMPARE: ("judging:judges", ""),
         Step.EXPORT: ("judging:export", ""),
+        Step.ESTIMATE: ("judging:routing", ""),
     }[step]
     return reverse(name, args=[full_slug(study)]) + anchor

@@ -95,9 +95,15 @@ class DrawForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @results_page
 def routing(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the draws and their estimates; a lead previews a draw, draws, or makes the tasks of a draw. ?file= is a file."""
+    """Show the draws and their estimates; a lead previews a draw, draws, or makes the tasks of a draw. ?file= is a file.
+
+    The page of a study that rates a draw is that of the study from which was drawn.
+    """
     user = cast(User, request.user)
     study = study_read_by(user, slug)
+    source = Study.objects.filter(routed_draws__rated_in=study).select_related("workspace").first()
+    if source is not None and request.method != "POST":
+        return redirect(reverse("judging:routing", args=[source]))
     leads = leads_workspace_of(user, study)
     if request.method == "POST" and not leads:
         raise PermissionDenied
@@ -168,8 +174,9 @@ def _make(request: HttpRequest, study: Study, draws: Sequence[RoutedDraw], user:
 
 
 def _models_of(study: Study) -> list[str]:
-    answered = LanguageModel.objects.filter(responses__tasks_as_a__study=study, responses__tasks_as_a__gold=None)
-    return sorted(set(answered.values_list("name", flat=True)))
+    asked = study.tasks.filter(gold__isnull=True, response_b=None)
+    names = LanguageModel.objects.filter(pk__in=asked.values("response_a__model")).values_list("name", flat=True)
+    return sorted(names)
 
 
 def _first(judges: Sequence[Rater]) -> list[str]:

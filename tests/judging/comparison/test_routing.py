@@ -11,7 +11,7 @@ from calibration.data.frames import ABOUT_RESPONSES
 from calibration.data.scores import label_frame, score_frame
 from calibration.statistics.judges.routing import draw, routed_mean
 from core.errors import UserError
-from judging.comparison.next_step import facts_of
+from judging.comparison.next_step import Step, facts_of, next_step
 from judging.comparison.routing.draws import (
     RoutingRequest,
     by_stratum,
@@ -149,7 +149,11 @@ def test_answers_to_what_was_drawn_count_in_no_other_statistic(study):
     assert len(score_frame(**whole)) == 2 * 6, "answers that were not drawn count as before"
     assert len(label_frame(kinds=ABOUT_RESPONSES, study=rated_in)) == 0
     assert Assignment.objects.of_people().answered().filter(task__study=rated_in).count() == 0
-    assert facts_of([rated_in])[rated_in.pk].answered, "how the work stands is no statistic"
+    facts = facts_of([rated_in])[rated_in.pk]
+    assert facts.answered and facts.routed, "how the work stands is no statistic"
+    assert next_step(facts) == Step.INVITE, "slots are still free, whoever has answered"
+    rated_in.seats.update(state="taken")
+    assert next_step(facts_of([rated_in])[rated_in.pk]) == Step.ESTIMATE
 
 
 def test_the_estimate_is_that_of_the_frozen_frame_and_of_complete_units_alone(study):

@@ -72,7 +72,8 @@ def test_answers_that_are_left_out_are_counted_in_words_where_they_would_have_co
     client.force_login(make_user("lead"))
     words = f"{n} answers of people are not counted here: their tasks were drawn with probabilities of their own"
     page = text(client.get(reverse("calibration:agreement", args=[rated_in])))
-    assert words in page and address(study) in page
+    assert words in page and address(rated_in) in page
+    assert client.get(address(rated_in))["Location"] == address(study)
     assert words in text(client.get(reverse("judging:leaderboard", args=[study.benchmark])))
     assert words not in text(client.get(reverse("calibration:agreement", args=[study])))
     chinese = text(
