@@ -36,6 +36,12 @@ NO_REFUSAL: dict[str, None] = {"refused": None, "refused_json": None}
 NOT_CHOSEN = ("launching", *NO_REFUSAL, "scanned_at")
 """Policies that the product sets and no lead chooses."""
 
+FOR_RATERS = (
+    *("order", "hints", "consent", "payment", "one_key", "reading_pace", "show_hours"),
+    *("mask_self_naming", "keep_self_naming"),
+)
+"""Policies of what raters see and are told."""
+
 NO_SHARE = Wording("study.no_share", "Study %(study)s: %(name)s %(value)s is not a share from 0 to %(most)s.")
 NOT_WHOLE = Wording(
     "study.not_whole", "Study %(study)s: %(name)s %(value)s is not a whole number from %(low)s to %(high)s."
@@ -397,6 +403,11 @@ def _pks(chosen: Mapping[str, Any], name: str) -> tuple[int, ...]:
 def chosen_by_lead(study: Study) -> dict[str, Any]:
     """Return the stored policies that a lead can change, for the log."""
     return {name: value for name, value in study.policies.items() if name not in NOT_CHOSEN}
+
+
+def shown_to_raters(study: Study) -> dict[str, Any]:
+    """Return the stored policies of what raters see and are told, for a study that asks other raters the same."""
+    return {name: study.policies[name] for name in FOR_RATERS if name in study.policies}
 
 
 def with_adjudicated_labels(workspace: int) -> list[int]:

@@ -6,7 +6,7 @@ follows, are stored in one transaction before any task exists, and never change.
 
 import secrets
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from annotation.models import Rater, Study
-from annotation.policies.policies import MOST_OVERLAP, Policies, change_policies
+from annotation.policies.policies import MOST_OVERLAP, Policies, change_policies, shown_to_raters
 from annotation.studies.life_cycle import create_study, log_event, prepare_and_open, request_launch
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, NothingToRead, ScoreFrame
 from calibration.data.scores import label_frame
@@ -33,11 +33,6 @@ from judging.comparison.routing.pool import Pool, PoolUnit, SpreadKind, pool_of
 from judging.models import RoutedDraw
 
 LARGEST_SEED = 2**31
-FOR_RATERS = (
-    *("order", "hints", "consent", "payment", "one_key", "reading_pace", "show_hours"),
-    *("mask_self_naming", "keep_self_naming"),
-)
-"""Policies of a study that the study of its draw takes over: what raters see and are told."""
 Strata = RoutedDraw.Strata
 
 BAD_SIZE = Wording(
@@ -51,13 +46,14 @@ SMALL_POOL = Wording(
 SMALL_BUDGET = Wording(
     "routing_small_budget",
     "An estimate needs at least %(needed)s instructions that people rate, and this budget is for %(n)s; ask for at least "
-    "%(needed)s instructions, which are %(responses)s responses.",
+    "%(needed)s instructions, with %(responses)s of their responses in all.",
 )
 OVER_POOL = Wording(
     "routing_over_pool",
-    "The budget is for %(n)s instructions, but the judge scored every model compared on %(pool)s; ask for at most %(pool)s.",
+    "The budget is for %(n)s of %(pool)s instructions on which the judge scored every model compared; ask for at most "
+    "%(pool)s.",
 )
-BAD_OVERLAP = Wording("routing_bad_overlap", "Each response needs from 1 to %(most)s ratings.")
+BAD_OVERLAP = Wording("routing_bad_overlap", "Each response needs at least 1 rating, and at most %(most)s ratings.")
 BAD_SEED = Wording("routing_bad_seed", "The seed must be a whole number from 0 to %(most)s.")
 SEED_USED = Wording(
     "routing_seed_used",
@@ -308,9 +304,10 @@ def make_tasks(made: RoutedDraw, *, by: User | None) -> Study:
         study.experiment, study.rubric, study.guideline = about.experiment, about.rubric, about.guideline
         study.source = f"Draw {locked.public_id}, seed {locked.seed}"
         study.save(update_fields=["experiment", "rubric", "guideline", "source"])
-        shown: Mapping[str, object] = {name: about.policies[name] for name in FOR_RATERS if name in about.policies}
         drawn = {str(pk): probability for pk, probability in drawn_responses(locked).items()}
-        change_policies(study, **shown, overlap=locked.overlap, selection={"samples": "all", "drawn": drawn})
+        change_policies(
+            study, **shown_to_raters(about), overlap=locked.overlap, selection={"samples": "all", "drawn": drawn}
+        )
         request_launch(study, by=by)
         locked.rated_in = study
         locked.save(update_fields=["rated_in"])

@@ -82,17 +82,17 @@ def saving_words(plan: RoutingPlan) -> list[str]:
         }
         if found.low > 0:
             told = gettext(
-                "On the %(n)d instructions that people have rated, this draw would have saved %(saved)s of the labels of a "
-                "uniform draw (95 %% interval %(low)s to %(high)s)."
+                "On the instructions that people have rated (%(n)d), this draw would have saved %(saved)s of the labels of "
+                "a uniform draw (95 %% interval %(low)s to %(high)s)."
             )
         elif found.high < 0:
             told = gettext(
-                "On the %(n)d instructions that people have rated, this draw would have needed %(saved)s more labels than a "
+                "On the instructions that people have rated (%(n)d), this draw would have cost %(saved)s more than a "
                 "uniform draw (saved: 95 %% interval %(low)s to %(high)s). Draw uniformly instead."
             )
         else:
             told = gettext(
-                "Whether this draw saves labels is not shown: on the %(n)d instructions that people have rated, the share "
+                "Whether this draw saves labels is not shown: on the instructions that people have rated (%(n)d), the share "
                 "saved lies between %(low)s and %(high)s (95 %% interval)."
             )
         return [told % shown]
@@ -149,10 +149,10 @@ def opening_of(found: Routing) -> str:
         return told % {**_shown(_turned(apart)), "told": distinct, "all": len(group.differences)}
     ahead = _turned(apart)
     if ahead.low > 0:
-        told = gettext("People rate %(model)s higher than %(other)s by %(value)s points, %(low)s to %(high)s.")
+        told = gettext("People rate %(model)s higher than %(other)s, by %(value)s, %(low)s to %(high)s.")
     else:
         told = gettext(
-            "Whether people rate %(model)s or %(other)s higher is not shown: the difference is %(value)s points, %(low)s to "
+            "Whether people rate %(model)s or %(other)s higher is not shown: the difference is %(value)s, %(low)s to "
             "%(high)s."
         )
     return told % _shown(ahead)

@@ -255,13 +255,13 @@ def test_a_spread_comes_from_repeats_or_soft_verdicts_too(study):
     [
         (
             {"instructions": 51},
-            "for 51 instructions, but the judge scored every model compared on 50; ask for at most 50",
+            "for 51 of 50 instructions on which the judge scored every model compared; ask for at most 50",
         ),
-        ({"instructions": 19}, "at least 20 instructions .* this budget is for 19; .* which are 40 responses"),
+        ({"instructions": 19}, "at least 20 instructions .* this budget is for 19; .* with 40 of their responses"),
         ({"instructions": None}, "one of the two"),
         ({"instructions": 30, "responses": 60}, "one of the two"),
         ({"instructions": float("nan")}, "one of the two"),
-        ({"overlap": 0}, "from 1 to 1000"),
+        ({"overlap": 0}, "at most 1000 ratings"),
         ({"seed": -1}, "seed must be"),
         ({"models": ("model9",)}, "no response of the model model9 in this study; it scored: model0, model1"),
     ],

@@ -58,7 +58,7 @@ def test_from_the_form_to_the_estimate(client, study):
     assert reverse("annotation:desk", args=[rated_in]) in page
     rate(rated_in)
     page = text(client.get(address(study)))
-    assert "People rate model1 higher than model0 by" in page and "A uniform draw of the same size" in page
+    assert "People rate model1 higher than model0, by" in page and "A uniform draw of the same size" in page
     assert "rated by exactly this rater" in page and "have no probability" in page
     table = client.get(address(study, file="means.json")).json()
     assert {row[0] for row in table["rows"]} == {"model0", "model1"}
@@ -128,7 +128,7 @@ def test_what_cannot_be_drawn_is_said_beside_the_form(client, study):
     client.force_login(make_user("lead"))
     for wrong, words in (
         ({"instructions": 51}, "ask for at most 50"),
-        ({"instructions": 5}, "which are 40 responses"),
+        ({"instructions": 5}, "with 40 of their responses"),
         ({"instructions": ""}, "one of the two"),
         ({"judges": [judges_of(study)[0].public_id]}, "at least 2 judges"),
     ):
