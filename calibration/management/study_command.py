@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
 from annotation.monitoring.exclusion import excluded_in, routed_in
+from annotation.policies.policies import Selection
 from core.errors import UserError
 
 
@@ -18,14 +19,19 @@ def add_excluded(parser: ArgumentParser) -> None:
 def excluded_line(shown: bool, **where: object) -> str:
     """Say how many answers are excluded, and whether this output counts them, and how many answers were drawn with unequal
     probability, which it never counts; '' if there are none of either."""
-    found, routed = excluded_in(**where), routed_in(**where)
-    drawn = f"Drawn with unequal probability and not counted here: {_answers(routed)} of people." if routed else ""
+    found, drawn = excluded_in(**where), drawn_line(**where)
     if not found.answers:
         return drawn
     counted = "counted here because of --excluded" if shown else "not counted; --excluded counts them"
     who = f"Excluded, {found.by_source} of them by the source of the data" if found.by_source else "Excluded by a lead"
     said = f"{who}: {found.answers} answers of {found.raters} raters, {counted}."
     return f"{said}\n{drawn}" if drawn else said
+
+
+def drawn_line(**where: object) -> str:
+    """Say how many answers of people are left out because of their tasks' probabilities; '' if there are none."""
+    routed = routed_in(**where)
+    return f"Drawn with unequal probability and not counted here: {_answers(routed)} of people." if routed else ""
 
 
 def _answers(n: int) -> str:
@@ -56,4 +62,7 @@ class StudyCommand(BaseCommand):
             raise CommandError(
                 f"There is no study {options['study']!r} in workspace {workspace.slug!r}; there are: {known}."
             )
+        # Where only such answers are there, the command ends with an error, which says nothing of them.
+        if Selection.of(study).drawn and (line := drawn_line(task__study=study)):
+            self.stderr.write(line)
         return study

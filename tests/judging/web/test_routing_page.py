@@ -188,3 +188,17 @@ def test_the_command_and_the_api_say_the_same(client, study):
     ):
         with pytest.raises(CommandError, match=words):
             told(*wrong)
+
+
+def test_commands_say_how_many_answers_they_leave_out(study):
+    rated_in = make_tasks(freeze_draw(asked(study, seed=3)), by=None)
+    rate(rated_in)
+    words = f"Drawn with unequal probability and not counted here: {rated_in.tasks.count()} answers of people."
+    for command in ("report_agreement", "report_raters", "fit_weights"):
+        err = StringIO()
+        with pytest.raises(CommandError):
+            call_command(command, rated_in.slug, stdout=StringIO(), stderr=err)
+        assert words in err.getvalue(), command
+    out = StringIO()
+    call_command("leaderboard", study.benchmark.slug, "--judge", "one", stdout=out)
+    assert words in out.getvalue()
