@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
-from calibration.statistics.judges.routing import combined, draw, drawing_probabilities, routed_mean
+from calibration.statistics.judges.routing import (
+    chance_of_too_few,
+    combined,
+    draw,
+    drawing_probabilities,
+    expected_saving,
+    routed_mean,
+    simultaneous_ends,
+    uniform_ends,
+)
 
 
 def pool(rng, n=200, *, helpful=True):
@@ -113,3 +122,34 @@ def test_what_is_missing_is_a_sentence_with_the_number_needed():
         drawing_probabilities(-spread, 4)
     with pytest.raises(NoStatistic, match="no batch"):
         combined([])
+
+
+def test_the_saving_to_be_expected_by_hand():
+    """pi .2, .6 and spreads 1, 3: p = .4; at best 1 - .4 (1/.2 + 9/.6)/10 = .2; unrelated 1 - .4 (5 + 5/3)/2 = -1/3."""
+    found = expected_saving(np.array([1.0, 3.0]), np.array([0.2, 0.6]))
+    assert found.at_best == pytest.approx(0.2) and found.if_unrelated == pytest.approx(-1 / 3)
+    assert found.measured is None and found.n == 0
+    few = expected_saving(np.array([1.0, 3.0]), np.array([0.2, 0.6]), np.ones(19), np.full(19, 0.2))
+    assert few.measured is None and few.n == 19
+    # Squared deviations of 1 and 9 in turn: the spread is exactly right, so what is measured is the best.
+    squared, rated = np.tile([1.0, 9.0], 20), np.tile([0.2, 0.6], 20)
+    enough = expected_saving(np.array([1.0, 3.0]), np.array([0.2, 0.6]), squared, rated)
+    assert enough.measured == pytest.approx(0.2) and enough.low < 0.2 < enough.high and enough.n == 40
+
+
+def test_the_chance_of_too_few_is_that_of_the_binomial_distribution():
+    from scipy.stats import binom
+
+    assert chance_of_too_few(np.full(60, 0.4)) == pytest.approx(binom.cdf(19, 60, 0.4))
+    assert chance_of_too_few(np.ones(30)) == 0 and chance_of_too_few(np.ones(10)) == 1
+
+
+def test_a_uniform_draw_has_the_ends_that_stand_beside_it_as_its_own():
+    judge, people, _spread = pool(np.random.default_rng(8))
+    pi = np.full(200, 0.3)
+    found = routed_mean(judge, np.where(draw(pi, 1), people, np.nan), pi)
+    low, high = uniform_ends(found)
+    assert simultaneous_ends(found) == pytest.approx((found.low, found.high))
+    assert high - low == pytest.approx(found.high - found.low, rel=0.05)
+    wider = simultaneous_ends(found, of=3)
+    assert wider[0] < found.low and wider[1] > found.high
