@@ -6,6 +6,7 @@ import json
 import math
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,10 @@ HELLO = [{"role": "user", "content": "Hello"}]
 REFERENCE = "The river runs past the house."
 
 
-def ask(base_url, question):
+def ask(base_url, question, responses=()):
     async def once():
-        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120, reach=Reach(nearby=True))
+        reach = Reach(nearby=True)
+        chat = OpenAIChat(base_url=base_url, key="none", timeout_seconds=120, reach=reach, responses=responses)
         try:
             return await question(chat)
         finally:
@@ -70,6 +72,26 @@ def test_a_stream_says_what_a_whole_reply_says(served):
     assert streamed.text == whole.text
     assert (streamed.finish_reason, streamed.output_tokens) == (whole.finish_reason, whole.output_tokens)
     assert streamed.input_tokens == whole.input_tokens
+
+
+def test_the_responses_form_says_the_same_whole_and_streamed(served):
+    greedy = {"temperature": 0.0, "max_tokens": 40}
+
+    async def both(chat):
+        asked = Request("tiny", HELLO, greedy)
+        return await chat.complete(asked), await chat.complete(replace(asked, stall_seconds=30.0))
+
+    chat_reply, _ = ask(served, both)
+    whole, streamed = ask(served, both, responses=["tiny"])
+    assert (whole.text, whole.finish_reason) == (streamed.text, streamed.finish_reason)
+    assert (whole.text, whole.output_tokens) == (chat_reply.text, chat_reply.output_tokens)
+    assert (whole.input_tokens, streamed.output_tokens) == (chat_reply.input_tokens, whole.output_tokens)
+    assert not whole.estimated and not streamed.estimated
+
+
+def test_a_schema_is_obeyed_in_the_responses_form(served):
+    asked = Request("tiny", HELLO, {"max_tokens": 64, "temperature": 1.0}, schema=SCHEMA, structured=True)
+    assert obeys(ask(served, lambda chat: chat.complete(asked), responses=["tiny"]).text)
 
 
 def test_several_samples_of_one_prompt(served):
@@ -134,20 +156,30 @@ def test_generate_end_to_end_with_helloBenchs_parameters_on_a_model_that_allows_
     assert "4096" in run.items.filter(status="failed").first().error
 
 
-def test_a_checklist_judge_scores_every_response_by_the_servers_grammar(served):
-    study = make_checklist_study()
-    endpoint = Endpoint.objects.create(workspace=make_workspace(), name="vllm", base_url=served)
-    probe_endpoint(endpoint)
-    model = LanguageModel.objects.create(workspace=make_workspace(), name="tiny", endpoint=endpoint)
-    run = plan_run(judge=create_judge(model=model), study=study)
-    start_run(run, clock=timezone.now)
+def judge_at(base_url, **fields):
+    """A checklist judge at a server of which is known what it can do."""
+    endpoint, made = Endpoint.objects.get_or_create(workspace=make_workspace(), name="vllm", base_url=base_url)
+    if made:
+        probe_endpoint(endpoint)
+    model, _ = LanguageModel.objects.get_or_create(workspace=make_workspace(), name="tiny", endpoint=endpoint)
+    return create_judge(model=model, **fields)
+
+
+def finished(run):
+    """Work on a run to its end. Words of a random model may run on until the limit; whatever ends is readable."""
     run = work_on(run, options=WorkerOptions())
-    assert run.status == "finished"
-    statuses = list(Assignment.objects.filter(rater=run.judge.rater).values_list("status", flat=True))
-    assert len(statuses) == 8 and set(statuses) <= {"submitted", "unscored"}
-    # Words of a random model may run on until the limit; whatever ends is readable.
+    assert run.status == "finished", run.message
     assert {item.reason.partition(":")[0] for item in run.items.filter(status="unscored")} <= {"cut_off"}
     assert all(reply.output_tokens > 0 for reply in Reply.objects.filter(item__run=run, error=""))
+    return run
+
+
+def test_a_checklist_judge_scores_every_response_by_the_servers_grammar(served):
+    run = plan_run(judge=judge_at(served), study=make_checklist_study())
+    start_run(run, clock=timezone.now)
+    run = finished(run)
+    statuses = list(Assignment.objects.filter(rater=run.judge.rater).values_list("status", flat=True))
+    assert len(statuses) == 8 and set(statuses) <= {"submitted", "unscored"}
 
 
 def test_the_same_rows_without_a_server(vllm_python, tiny_model):
