@@ -63,6 +63,14 @@ def test_another_request_with_the_key_is_refused(client, lead):
     assert send(client, token, OTHER, key="k2").status_code == 201
 
 
+@pytest.mark.parametrize("key", ["k1", None])
+@pytest.mark.parametrize("address", ["api:add_instructions", "api:endpoints", "api:add_responses"])
+def test_a_body_of_null_is_refused_in_a_sentence(client, lead, key, address):
+    headers = {"Authorization": bearer(lead), **({"Idempotency-Key": key} if key else {})}
+    refused = client.post(reverse(address, args=["lab"]), "null", "application/json", headers=headers)
+    assert refused.status_code == 400 and refused.json()
+
+
 def test_a_key_is_its_callers_own(client, lead):
     """The attack: with a colleague's key, or with another of one's own tokens, to see what was answered there."""
     send(client, bearer(lead))
