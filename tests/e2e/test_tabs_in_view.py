@@ -46,3 +46,28 @@ def test_the_current_tab_is_in_view(open_page, width, language):
         if language == "en":
             assert [label for _seen, label in found] == labels
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+CUT = """() => [...document.querySelectorAll(".tabs")].map((row) => row.scrollWidth - row.clientWidth)"""
+NARROW = ("annotation:upload_table", "judging:upload_benchmark", "judging:upload_archive", "generation:new_endpoint")
+
+
+@pytest.mark.parametrize("width", [1440, 1000])
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_a_wide_window_cuts_no_tab_of_a_narrow_page(open_page, width, language):
+    with turn:
+        study = answered_study(instructions=2)
+        lead = make_user("lead", study.workspace, username="lena")
+        lead.set_password(PASSWORD)
+        lead.save()
+    page = open_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.fill("#id_username", "lena")
+    page.fill("#id_password", PASSWORD)
+    page.press("#id_password", "Enter")
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    speak(page, language)
+    for name in NARROW:
+        page.goto(reverse(name))
+        assert page.evaluate(CUT) == [0], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
