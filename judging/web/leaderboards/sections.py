@@ -61,7 +61,7 @@ def corrected_block(board: Leaderboard, messages: MetricMessages) -> Block | Non
         gap += abs(score.value - (model.average or 0.0))
     columns = [
         Column(gettext("Model")),
-        Column(gettext("Judge alone"), 2),
+        Column(gettext("Judge alone"), 1),
         *people_columns(gettext("Corrected"), 1),
         *people_columns(gettext("People alone"), 1),
         Column(gettext("Scored by people"), 0),

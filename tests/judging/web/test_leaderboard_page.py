@@ -117,6 +117,8 @@ def test_corrected_scores_say_for_which_raters_their_intervals_hold(client, rate
     assert re.findall("|".join(heads), block)[:4] == heads
     assert "those of the corrected scores are for raters like these where the table states that" in block
     assert "one for exactly these raters takes only the instructions as drawn" in block
+    alone = re.search(r"<th scope=\"row\">\s*model0\s*</th>\s*<td class=\"num\">\s*([^<]+?)\s*</td>", block).group(1)
+    assert alone.replace("−", "-") == f"{board_of(study, judge, people=True).models[0].average:.1f}"
     shown = markup(
         client.get(reverse("judging:leaderboard", args=[study.benchmark]), headers={"Accept-Language": "zh-hans"})
     )
