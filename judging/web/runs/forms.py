@@ -95,8 +95,11 @@ class RunForm(BudgetForm):
         required=False,
     )
     fresh = forms.BooleanField(
-        label=_("Ask again about responses that are already judged"),
-        help_text=_("Otherwise, a repeated question is answered from the stored reply and costs nothing."),
+        label=_("Do not use stored replies"),
+        help_text=_(
+            "Otherwise, a question that was asked before in the same words is answered from the stored reply and costs "
+            "nothing. What this judge has already rated is not asked again in either case."
+        ),
         required=False,
     )
     field_order = [

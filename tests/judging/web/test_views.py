@@ -160,8 +160,10 @@ def test_an_analyst_starts_and_steers_nothing(client, study, model, run):
 
 def test_a_judge_that_has_answered_everything_is_said_so(client, study, model, run):
     client.force_login(make_user("lead"))
-    page = client.post(reverse("judging:start_run", args=[study]), {"model": model.pk})
-    assert "nothing left for this judge here" in markup(page)
+    for given in ({}, {"fresh": "on"}):
+        page = markup(client.post(reverse("judging:start_run", args=[study]), {"model": model.pk, **given}))
+        assert "nothing left for this judge here" in page
+        assert "What this judge has already rated is not asked again in either case." in page
     assert JudgeRun.objects.count() == 1
 
 
