@@ -25,10 +25,10 @@ class BudgetForm(forms.Form):
     """The maximum spending of a run; empty is no limit."""
 
     budget_calls = forms.IntegerField(
-        label=_("Maximum number of calls"), min_value=1, max_value=MOST_COUNTED, required=False
+        label=_("Maximum calls"), min_value=1, max_value=MOST_COUNTED, required=False
     )
     budget_tokens = forms.IntegerField(
-        label=_("Maximum number of tokens"), min_value=1, max_value=MOST_COUNTED, required=False
+        label=_("Maximum tokens"), min_value=1, max_value=MOST_COUNTED, required=False
     )
     budget_money = forms.DecimalField(
         label=_("Maximum cost"),
