@@ -53,6 +53,7 @@ def rater_page(request: HttpRequest, slug: str, rater_id: str) -> HttpResponse:
         "standing": getattr(rater, "standing", None),
         "cause": cause_words(getattr(rater, "standing", None)),
         "row": row,
+        "rates_here": study.seats.exists(),
         "repeats": own.filter(status=Assignment.Status.SUBMITTED, repeat__gt=0).count(),
         "opened": request.GET.get("do") if request.GET.get("do") in ACTIONS else "",
         "from_desk": request.GET.get("next") == "desk",

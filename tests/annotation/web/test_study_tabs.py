@@ -116,6 +116,18 @@ def test_a_study_of_imported_ratings_has_no_tabs_for_collecting_them(client):
     assert marked(rows) == ("Raters", "Cohorts")
 
 
+@pytest.mark.parametrize("seats", [True, False])
+def test_raters_of_imported_ratings_are_not_paid_paused_or_written_to_and_can_be_left_out(client, seats):
+    study = answered_in_seats(seats=seats, status="closed")
+    client.force_login(make_user("lead", study.workspace))
+    assert ('id="payment"' in markup(client.get(reverse("annotation:desk", args=[study])))) is seats
+    rater = study.raters.first()
+    html = markup(client.get(reverse("annotation:rater", args=[study, rater.public_id])))
+    assert reverse("annotation:exclusion", args=[study, rater.public_id]) in html
+    assert ('id="message-rater"' in html) is seats
+    assert ('value="pause"' in html) is seats
+
+
 def test_the_imports_of_a_study_are_those_of_it_and_its_benchmark(client):
     study, other = answered_in_seats(), make_workspace("elsewhere")
     for workspace, about, file in (
