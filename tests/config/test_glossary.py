@@ -62,6 +62,13 @@ def test_no_string_of_the_interface_uses_a_retired_word():
     assert found == {}
 
 
+def test_no_chinese_string_uses_a_word_beside_that_of_the_glossary():
+    chinese = {term: words for term, words, *_others in rows()}
+    assert (chinese["judge"], chinese["verdict"]) == ("评判模型", "判定")
+    catalogue = CATALOGUE.read_text(encoding="utf-8")
+    assert re.findall("评审|裁决|裁判", catalogue) == []
+
+
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name)
 def test_no_page_of_the_documentation_uses_a_retired_word(page):
     if page == PAGE:
