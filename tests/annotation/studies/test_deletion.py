@@ -127,6 +127,16 @@ def test_only_an_owner_who_types_the_slug_deletes(study, owner, client, name):
     assert not Study.objects.exists()
 
 
+def test_an_open_study_leads_to_the_page_that_closes_it(study, owner, client):
+    client.force_login(owner)
+    address, close = (reverse(f"annotation:{name}", args=[study]) for name in ("delete_study", "close_study"))
+    assert close not in client.get(address).content.decode()
+    Study.objects.update(status="open")
+    page = client.get(address).content.decode()
+    assert "Pause or close it first." in page
+    assert f'href="{close}"' in page
+
+
 def test_the_links_to_delete_are_an_owners(study, owner, client):
     history, members = reverse("annotation:history", args=[study]), reverse("accounts:people_of", args=["lab"])
     assert "/delete/" in client.get(history).content.decode()
