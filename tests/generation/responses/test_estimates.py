@@ -1,6 +1,7 @@
 """What a generation run would cost before it begins, and the prices of models by which it is said and charged."""
 
 import json
+import re
 from datetime import date
 from decimal import Decimal
 
@@ -93,6 +94,8 @@ def test_the_page_gives_the_estimate_with_the_price_and_starts_nothing(client, s
     LanguageModel.objects.update(input_price=None)
     page = markup(client.post(address, asked))
     assert "Nobody has entered what a call to one costs" in page and "unknown" in page and "30.00" not in page
+    page = markup(client.post(address, asked, headers={"Accept-Language": "zh-hans"}))
+    assert "根据部分指令估算" in page and not re.search(r"。\s+其中", page)
     assert not GenerationRun.objects.exists()
 
 
