@@ -24,12 +24,8 @@ RUNS_SHOWN = 100
 class BudgetForm(forms.Form):
     """The maximum spending of a run; empty is no limit."""
 
-    budget_calls = forms.IntegerField(
-        label=_("Maximum calls"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
-    budget_tokens = forms.IntegerField(
-        label=_("Maximum tokens"), min_value=1, max_value=MOST_COUNTED, required=False
-    )
+    budget_calls = forms.IntegerField(label=_("Maximum calls"), min_value=1, max_value=MOST_COUNTED, required=False)
+    budget_tokens = forms.IntegerField(label=_("Maximum tokens"), min_value=1, max_value=MOST_COUNTED, required=False)
     budget_money = forms.DecimalField(
         label=_("Maximum cost"),
         help_text=_("Enter the amount in the currency of the endpoint's prices."),
