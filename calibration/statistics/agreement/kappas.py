@@ -139,14 +139,12 @@ def cohen_kappa(
     seed: int = 0,
     clusters: Labels | None = None,
 ) -> Kappa:
-    """Cohen's kappa of two raters' label codes (n,) of the same n units, by scikit-learn.
+    """Cohen's kappa of two raters' label codes (n,) of the same n units (Cohen 1960; weighted, Cohen 1968).
 
     With weights, disagreements count by the (squared) distance between the places of the labels among those that
     occur, in ascending order. Resampling recomputes it from tables of counts. Raises TooFewRatings under two
     units, NoDisagreementPossible when both raters gave only one and the same label.
     """
-    from sklearn.metrics import cohen_kappa_score
-
     one, two = check_codes("Labels", first), check_codes("Labels", second)
     if one.size != two.size:
         raise ValueError(f"{one.size} labels for {two.size}; give both raters' label of each unit.")
@@ -163,7 +161,7 @@ def cohen_kappa(
     _, ends = cluster_intervals(lambda drawn: statistic(drawn @ by_cluster), k, draws=draws, seed=seed)
     whole = tables.sum(axis=0)
     lines, columns = whole.sum(axis=1) / one.size, whole.sum(axis=0) / one.size
-    value = float(cohen_kappa_score(one, two, weights=weights))
+    value = float(statistic(whole.reshape(1, width**2))[0][0, 0])
     return Kappa(
         value=value,
         low=float(ends.low[0]) if ends.kind != "none" else value,

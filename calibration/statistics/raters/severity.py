@@ -1,12 +1,10 @@
 """Each rater's severity and drift, by a mixed model with raters and items crossed. PURE.
 
 score = mean + common drift * position + severity of the rater + drift of the rater * position + item + error, the last
-four random. Variances come from statsmodels' MixedLM by restricted maximum likelihood; beyond the size it can
-handle, from the moments in variance.py (then raters share one drift). Raters' effects are the best linear unbiased
-predictions from Henderson's equations with these variances, items absorbed.
+four random. Variances come from restricted maximum likelihood; beyond a size that takes seconds, from the moments in
+variance.py (then raters share one drift). Raters' effects are the best linear unbiased predictions from Henderson's equations with these variances, items absorbed.
 """
 
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -155,26 +153,78 @@ def _rows(scores: FloatArray, items: Labels, raters: Labels, positions: FloatArr
 
 def _by_likelihood(rows: _Rows) -> tuple[float, float, float, float]:
     """Variances of raters, drifts, items and error, by restricted maximum likelihood."""
-    from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
-    from statsmodels.tools.sm_exceptions import ConvergenceWarning
+    from scipy.optimize import minimize
 
-    names = ["rater", "drift", "item"] if rows.drifting else ["rater", "item"]
-    tables = {
-        "rater": _indicator(rows.rater, rows.raters),
-        "drift": _indicator(rows.rater, rows.raters) * rows.place[:, None],
-        "item": _indicator(rows.item, rows.items),
-    }
-    columns = [[[str(code) for code in range(tables[name].shape[1])]] for name in names]
-    effects = VCSpec(names, columns, [[tables[name]] for name in names])
-    model = MixedLM(rows.y, _fixed(rows), groups=np.zeros(rows.y.size), exog_vc=effects)
-    with warnings.catch_warnings():
-        # A variance at 0 is an answer here; a search that stopped early is caught below.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fit = model.fit(reml=True, method=["lbfgs", "bfgs", "powell"])
-    if not fit.converged:
-        raise NotConverged("The mixed model of raters and items", float("inf"), 1e-5)
-    variance = dict(zip(names, (float(value) for value in fit.vcomp), strict=True))
-    return variance["rater"], variance.get("drift", 0.0), variance["item"], float(fit.scale)
+    likelihood = _Likelihood(rows)
+    start = np.ones(len(likelihood.blocks) + 1)
+    # Ratios to the error's variance, so that a variance at 0 is an end of the range and not a limit.
+    try:
+        found = minimize(
+            likelihood.deviance,
+            start,
+            jac="3-point",
+            method="L-BFGS-B",
+            bounds=[(0.0, None)] * start.size,
+            options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
+        )
+    except np.linalg.LinAlgError as error:
+        raise NotConverged("The mixed model of raters and items", float("inf"), 1e-5) from error
+    if found.status == 1:
+        raise NotConverged("The mixed model of raters and items", float(np.abs(found.jac).max()), 1e-5)
+    error_variance = likelihood.error_variance(found.x)
+    ratios = [float(ratio) for ratio in found.x]
+    drift = ratios[1] * error_variance if rows.drifting else 0.0
+    return ratios[0] * error_variance, drift, ratios[-1] * error_variance, error_variance
+
+
+class _Likelihood:
+    """The restricted likelihood of the ratios of the variances of raters, drifts (if any) and items to the error's.
+
+    Henderson's equations with every random column times the root of its ratio have the determinant of the restricted
+    likelihood (Harville 1977, J. Am. Stat. Assoc. 72, 320). The items' part of them is diagonal and is absorbed, so
+    that an evaluation takes the items times the square of the raters.
+    """
+
+    def __init__(self, rows: _Rows) -> None:
+        fixed = _fixed(rows)
+        indicator = _indicator(rows.rater, rows.raters)
+        columns = [fixed, indicator] + ([indicator * rows.place[:, None]] if rows.drifting else [])
+        table = np.hstack(columns)
+        self.fixed, self.blocks = fixed.shape[1], [rows.raters] * (len(columns) - 1)
+        centred = rows.y - rows.y.mean()
+        self.squares, self.right = float(centred @ centred), table.T @ centred
+        self.products = table.T @ table
+        self.given = np.bincount(rows.item, minlength=rows.items).astype(np.float64)
+        self.by_item = np.zeros((rows.items, table.shape[1]))
+        np.add.at(self.by_item, rows.item, table)
+        self.item_sums = np.bincount(rows.item, weights=centred, minlength=rows.items)
+        self.freedom = rows.y.size - self.fixed
+
+    def deviance(self, ratios: FloatArray) -> float:
+        """-2 times the logarithm of the restricted likelihood at ratios (2,) or (3,), up to a constant."""
+        logarithm, rest = self._solved(ratios)
+        return float(self.freedom * np.log(rest) + logarithm)
+
+    def error_variance(self, ratios: FloatArray) -> float:
+        return float(self._solved(ratios)[1] / self.freedom)
+
+    def _solved(self, ratios: FloatArray) -> tuple[float, float]:
+        """The logarithm of the determinant of the equations, and the sum of squares that they leave."""
+        from scipy.linalg import solve_triangular
+
+        scale = np.concatenate([np.ones(self.fixed), np.repeat(np.sqrt(ratios[:-1]), self.blocks)])
+        diagonal = 1 + ratios[-1] * self.given
+        share = ratios[-1] / diagonal
+        table = self.products - self.by_item.T @ (share[:, None] * self.by_item)
+        table = scale[:, None] * table * scale
+        random = np.arange(self.fixed, scale.size)
+        table[random, random] += 1
+        right = scale * (self.right - self.by_item.T @ (share * self.item_sums))
+        factor = np.linalg.cholesky(table)
+        half = solve_triangular(factor, right, lower=True)
+        left = self.squares - float(share @ self.item_sums**2) - float(half @ half)
+        logarithm = float(np.log(diagonal).sum()) + 2 * float(np.log(np.diag(factor)).sum())
+        return logarithm, max(left, 1e-12 * self.squares)
 
 
 def _by_moments(rows: _Rows) -> tuple[float, float, float, float]:

@@ -161,6 +161,35 @@ def test_severity_is_that_of_statsmodels():
     assert found.raters[0].drift == 0
 
 
+def restricted_likelihood(scores, random, variances, error):
+    """The logarithm of the restricted likelihood by its definition, with the whole covariance of the scores."""
+    covariance = error * np.eye(scores.size)
+    for table, variance in zip(random, variances, strict=True):
+        covariance += variance * table @ table.T
+    ones = np.ones((scores.size, 1))
+    inverse = np.linalg.inv(covariance)
+    middle = ones.T @ inverse @ ones
+    left = scores - (ones @ np.linalg.solve(middle, ones.T @ inverse @ scores[:, None])).ravel()
+    return -0.5 * (np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(middle)[1] + left @ inverse @ left)
+
+
+@pytest.mark.parametrize("planted", [0.0, 0.05, 0.7])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_variances_near_those_found_are_likelier(planted, seed):
+    rng = np.random.default_rng(seed)
+    scores, item, rater, _ = crossed(rng, 25, 8, sd={"item": planted, "rater": planted, "residual": 0.5})
+    kept = rng.uniform(size=scores.size) < 0.6
+    scores, item, rater = scores[kept], item[kept], rater[kept]
+    found = fit_severity(scores, items=item, raters=rater)
+    random = [np.eye(8)[rater], np.eye(25)[item]]
+    best = restricted_likelihood(scores, random, [found.rater_variance, found.item_variance], found.error_variance)
+    for part in range(3):
+        for step in (-0.01, -0.001, 0.001, 0.01):
+            near = np.array([found.rater_variance, found.item_variance, found.error_variance])
+            near[part] = max(near[part] + step, 0.0)
+            assert restricted_likelihood(scores, random, near[:2], near[2]) <= best + 1e-6
+
+
 @pytest.mark.parametrize("estimator", ["reml", "moments"])
 def test_planted_severity_and_drift_are_recovered(estimator):
     rng = np.random.default_rng(8)
