@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Value
 
 from annotation.models import Assignment, AssignmentQuerySet, Rater, Study, Task
 from calibration.data.frames import ABOUT_RESPONSES, Floats, Ints, ScoreFrame
@@ -41,12 +41,15 @@ def judges_by_verdicts(study: Study, *, elsewhere: bool = True) -> list[JudgesVe
     A judge's verdicts elsewhere are counted where it gave none here that counts; its discredited ones are counted in
     both places. Those with discredited ones alone stand last.
     """
-    here = _numbers(Assignment.objects.filter(task__study=study))
+    places = [Assignment.objects.filter(task__study=study)]
     if elsewhere and study.kind != Study.Kind.REVIEW:
-        for pk, (good, bad) in _numbers(judged_elsewhere(study)).items():
-            own, doubted = here.get(pk, (0, 0))
-            here[pk] = (own or good, doubted + bad)
-    return _most_first(here)
+        places.append(judged_elsewhere(study))
+    found: dict[int, tuple[int, int]] = {}
+    for numbers in _numbers_of(places):
+        for pk, (good, bad) in numbers.items():
+            own, doubted = found.get(pk, (0, 0))
+            found[pk] = (own or good, doubted + bad)
+    return _most_first(found)
 
 
 def failed_judges(about: Study | Benchmark, judge: Rater | None = None) -> list[JudgesVerdicts]:
@@ -81,16 +84,24 @@ def judges_without_verdict(study: Study, judges: Sequence[JudgesVerdicts]) -> li
 
 def judges_of_answers(rows: AssignmentQuerySet) -> list[JudgesVerdicts]:
     """The same of any answers, such as those about a benchmark's responses."""
-    return _most_first(_numbers(rows))
+    (numbers,) = _numbers_of([rows])
+    return _most_first(numbers)
 
 
-def _numbers(rows: AssignmentQuerySet) -> dict[int, tuple[int, int]]:
-    """By judge, the verdicts that count and those that are discredited."""
-    doubted = Q(discredited=True)
-    grouped = (
-        rows.verdicts().order_by().values_list("rater_id").annotate(n=Count("pk"), bad=Count("pk", filter=doubted))
+def _numbers_of(places: Sequence[AssignmentQuerySet]) -> list[dict[int, tuple[int, int]]]:
+    """For each place, by judge, the verdicts that count and those that are discredited; in one query."""
+    first, *others = (
+        rows.verdicts()
+        .order_by()
+        .annotate(place=Value(number))
+        .values_list("place", "rater_id")
+        .annotate(n=Count("pk"), bad=Count("pk", filter=Q(discredited=True)))
+        for number, rows in enumerate(places)
     )
-    return {rater: (n - bad, bad) for rater, n, bad in grouped}
+    found: list[dict[int, tuple[int, int]]] = [{} for _ in places]
+    for place, rater, n, bad in first.union(*others, all=True) if others else first:
+        found[place][rater] = (n - bad, bad)
+    return found
 
 
 def _most_first(numbers: Mapping[int, tuple[int, int]]) -> list[JudgesVerdicts]:
