@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 
@@ -22,7 +22,28 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableUpload(KeptUpload):
+class CheckedFile(KeptUpload):
+    """One uploaded file, which a worker checks before it is loaded."""
+
+    KEPT: ClassVar[timedelta] = timedelta(days=1)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "file" / self.file
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.state in (CHECKING, LOADING)
+
+    def without_file(self) -> Self:
+        """Remove the file once nothing more will become of it; what became of it stays."""
+        if self.is_over:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableUpload(CheckedFile):
     """An uploaded table and how it is to be read.
 
     `columns` says what each column of the file holds, and `mapping` is the name of the saved mapping that said so.
@@ -33,7 +54,6 @@ class TableUpload(KeptUpload):
 
     PLACE: ClassVar[str] = "tables"
     TASK: ClassVar[str] = "annotation.load_table"
-    KEPT: ClassVar[timedelta] = timedelta(days=1)
 
     sha256: str = ""
     format: str = ""
@@ -52,14 +72,6 @@ class TableUpload(KeptUpload):
     remarks: list[str | dict[str, Any]] = field(default_factory=list)
 
     @property
-    def path(self) -> Path:
-        return self.folder / "file" / self.file
-
-    @property
-    def is_at_work(self) -> bool:
-        return self.state in (CHECKING, LOADING)
-
-    @property
     def is_over(self) -> bool:
         return self.state == LOADED or not self.path.is_file()
 
@@ -67,12 +79,6 @@ class TableUpload(KeptUpload):
     def name(self) -> str:
         """The file's name without its endings."""
         return self.file.partition(".")[0]
-
-    def without_file(self) -> "TableUpload":
-        """Remove the file of a table that has been loaded; what became of it stays."""
-        if self.state == LOADED:
-            shutil.rmtree(self.path.parent, ignore_errors=True)
-        return self
 
 
 def known_table(public_id: str) -> TableUpload | None:
@@ -87,7 +93,7 @@ def kept_tables() -> Iterator[TableUpload]:
 def keep_table(*, workspace: Workspace, user: User, sent: Sent, clock: Clock) -> TableUpload:
     """Keep an uploaded file, readable by this program alone. Raises UserError while too many others wait."""
     remove_old(TableUpload, clock)
-    waiting = sum(other.workspace == workspace.pk and not other.is_over for other in kept_tables())
+    waiting = TableUpload.waiting_in(workspace.pk)
     if waiting >= MOST_WAITING:
         raise UserError(
             _("%(n)s files of this workspace wait to be loaded. Load or discard one of them first.") % {"n": waiting}

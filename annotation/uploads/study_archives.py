@@ -4,22 +4,20 @@ What a worker does with one is in judging/archive/uploads.py, because an archive
 """
 
 import json
-import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
-from typing import IO, ClassVar, Self
+from typing import IO, ClassVar
 
 from django.utils.translation import gettext as _
 
 from accounts.models import User, Workspace
-from annotation.uploads.kept_files import CHECKED, CHECKING
+from annotation.uploads.kept_files import CHECKED, CHECKING, CheckedFile
 from core.clock import Clock
 from core.errors import UserError
-from core.uploads.kept_files import LOADING, KeptUpload, Sent, new_upload, remove_old
+from core.uploads.kept_files import LOADING, Sent, new_upload, remove_old
 
 FORMAT = "plumbline-study-1"
 """What the manifest of an archive that this version writes says of its form."""
@@ -46,7 +44,7 @@ def is_archive(file: Path | IO[bytes]) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyArchive(KeptUpload):
+class StudyArchive(CheckedFile):
     """An uploaded archive of a study: `study` and `rows` (by table) are what loading would store, or has stored.
 
     `done` of `total` rows have been checked or stored so far.
@@ -54,27 +52,12 @@ class StudyArchive(KeptUpload):
 
     PLACE: ClassVar[str] = "archives"
     TASK: ClassVar[str] = "judging.load_archive"
-    KEPT: ClassVar[timedelta] = timedelta(days=1)
 
     state: str = CHECKING
     study: str = ""
     rows: dict[str, int] = field(default_factory=dict)
     done: int = 0
     total: int = 0
-
-    @property
-    def path(self) -> Path:
-        return self.folder / "file" / self.file
-
-    @property
-    def is_at_work(self) -> bool:
-        return self.state in (CHECKING, LOADING)
-
-    def without_file(self) -> Self:
-        """Remove the file of an archive that has been loaded or refused; what became of it stays."""
-        if self.is_over:
-            shutil.rmtree(self.path.parent, ignore_errors=True)
-        return self
 
 
 def known_archive(public_id: str) -> StudyArchive | None:
@@ -92,7 +75,7 @@ def keep_archive(*, workspace: Workspace, user: User, sent: Sent, clock: Clock) 
     A file that is no archive is refused by the worker, which says why.
     """
     remove_old(StudyArchive, clock)
-    waiting = sum(other.workspace == workspace.pk and not other.is_over for other in kept_archives())
+    waiting = StudyArchive.waiting_in(workspace.pk)
     if waiting >= MOST_WAITING:
         raise UserError(
             _("%(n)s archives of this workspace wait to be loaded. Load or remove one of them first.") % {"n": waiting}

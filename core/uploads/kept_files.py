@@ -80,6 +80,11 @@ class KeptUpload:
             if found is not None:
                 yield found
 
+    @classmethod
+    def waiting_in(cls, workspace: int) -> int:
+        """Return how many uploads of the kind a workspace has not yet loaded or discarded."""
+        return sum(one.workspace == workspace and not one.is_over for one in cls.kept())
+
     @property
     def folder(self) -> Path:
         return self.all_folders() / self.public_id
