@@ -12,7 +12,7 @@ import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.design.needed import needed_for
-from calibration.statistics.populations import GROUPS, MOST_REPLICATES, NUMBERS_AT_ONCE, NotStated
+from calibration.statistics.populations import GROUPS, MOST_REPLICATES, NUMBERS_AT_ONCE, NotStated, median_of_few
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
 
 LEAST_RATERS = 2
@@ -180,14 +180,17 @@ def combine(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The variance for such raters, what the raters add to it, and its degrees of freedom, each (q,).
 
-    V_I + V_R - V_C, not below V_I or V_R. Freedom: V^2 / (V_I^2/(I-1) + V_R^2/(R-1)), between R-1 and I-1 (Satterthwaite).
+    V_I + V_R - V_C, not below V_I or V_R, the raters' part R/(R-1) times from five raters on. Freedom:
+    V^2 / (V_I^2/(I-1) + V_R^2/(R-1)), between R-1 and I-1 (Satterthwaite).
     With V_R - V_C in its place, which is itself uncertain, weights of five to eight raters were covered less than promised.
     """
-    such = np.maximum(these + by_raters - by_cells, np.maximum(these, by_raters))
+    own = np.maximum(np.maximum(by_raters - by_cells, by_raters - these), 0.0)
+    own = own * [median_of_few(int(raters)) for raters in n_raters]
+    such = these + own
     i, r = np.maximum(n_instructions - 1.0, 1.0), np.maximum(n_raters - 1.0, 1.0)
     below = these**2 / i + by_raters**2 / r
     freedom = np.divide(such**2, below, out=i + np.zeros_like(such), where=below > 0)
-    return such, such - these, np.clip(freedom, np.minimum(i, r), np.maximum(i, r))
+    return such, own, np.clip(freedom, np.minimum(i, r), np.maximum(i, r))
 
 
 def holm(p: FloatArray) -> FloatArray:

@@ -27,6 +27,8 @@ GROUPS = 200
 NUMBERS_AT_ONCE = 2_000_000
 FEW_RATERS = 5
 """Below this many raters, their variance cannot be told from that of their single answers."""
+UNSURE_RATERS = 10
+"""Below this many raters, their part is sometimes found near 0 by chance and has a floor."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,12 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
     instruction). V_R - V_C is computed twice and the larger one taken: from the raters' answers as they are, and from what
     each changes beyond the mean change by an answer to the same task. The first misses raters of statistics that jump
     (leave-one-out agreement), the second severity where it enters squared (alpha).
-    It is not below 0 and, with fewer than five raters, not below V_R - V_I. The degrees of freedom are Satterthwaite's,
-    V^2 / (V_I^2/(I-1) + D^2/(R-1)), not below the smaller of R-1 and I-1 and not above I-1 and 2(R-1), because the raters'
-    part is itself uncertain where it is found small; D is V_R - V_C, or the centred V_R if that is larger. Above 2,000
-    clusters of a kind, 200 random groups of equal size are left out in their place.
+    It is not below 0 and, with fewer than ten raters, not below the centred V_R - V_I. From five raters on it counts
+    R/(R-1) times, because the median of a variance from few raters lies below its mean, and the degrees of freedom are the
+    smaller of R-1 and I-1. With fewer, these are Satterthwaite's, V^2 / (V_I^2/(I-1) + D^2/(R-1)), not below the smaller of
+    R-1 and I-1 and not above I-1 and 2(R-1), because the raters' part is itself uncertain where it is found small; D is
+    V_R - V_C, or the centred V_R if that is larger. Above 2,000 clusters of a kind, 200 random groups of equal size are left
+    out in their place.
 
     Where every task has one line (sums over answers that are not compared with each other), leaving out a rater makes no
     other quantity: the variance is not below V_I and V_R, and D is V_R with fewer than five raters. Raises NoStatistic
@@ -133,14 +137,15 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
     if answers == 1:
         own = np.maximum(own, v_r - these)
         unsure = np.maximum(own, v_r) if n_raters < FEW_RATERS else own
-    elif n_raters < FEW_RATERS:
+    elif n_raters < UNSURE_RATERS:
         own = np.maximum(own, centred_r - these)
         unsure = np.maximum(own, centred_r)
+    own = own * median_of_few(n_raters)
     such = these + own
     below = these**2 / (n_instructions - 1) + unsure**2 / (n_raters - 1)
     freedom = np.divide(such**2, below, out=np.full(such.shape, n_instructions - 1.0), where=below > 0)
     fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
-    most = min(most, max(2 * (n_raters - 1.0), fewest))
+    most = fewest if n_raters >= FEW_RATERS else min(most, max(2 * (n_raters - 1.0), fewest))
     freedom = np.minimum(np.maximum(freedom, fewest), most)
     without_one, _ = statistic(taken.all - taken.raters)
     return CrossedVariance(
@@ -155,6 +160,14 @@ def crossed_variance(sums: TaskSums, statistic: Statistic, *, least_raters: int 
         len(sums.instruction),
         (len(taken.raters) - 1) * (without_one.mean(axis=0) - value),
     )
+
+
+def median_of_few(raters: int) -> float:
+    """By how much the raters' part of a variance is raised: R/(R-1) from five raters on.
+
+    With three and four, the degrees of freedom and the floor alone hold what is promised of them.
+    """
+    return raters / (raters - 1) if raters >= FEW_RATERS else 1.0
 
 
 def pooled_variance(

@@ -2,7 +2,8 @@
 
 score = mean + common drift * position + severity of the rater + drift of the rater * position + item + error, the last
 four random. Variances come from restricted maximum likelihood; beyond a size that takes seconds, from the moments in
-variance.py (then raters share one drift). Raters' effects are the best linear unbiased predictions from Henderson's equations with these variances, items absorbed.
+variance.py (then raters share one drift). Raters' effects are the best linear unbiased predictions from Henderson's
+equations with these variances, items absorbed.
 """
 
 from collections.abc import Hashable, Mapping
