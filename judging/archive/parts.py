@@ -2,7 +2,7 @@
 
 Always left out are users, what people wrote in own words in a questionnaire, and access codes. With texts, the rest of the
 study's benchmark is there too, so that work on it can go on: texts that nobody has rated, rubrics, questions that models
-drafted, and checklists that members write together.
+drafted, and checklists that members write together; and the studies in which people rate what was drawn from this one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -95,7 +95,7 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Alignment: {"created_by_id": None},
     AlignmentVersion: {"draft_id": None, "added_by_id": None},
     AlignmentLook: {"taken_by_id": None},
-    RoutedDraw: {"rated_in_id": None, "created_by_id": None},
+    RoutedDraw: {"created_by_id": None},
     Checklist: {"created_by_id": None},
     Checklist.categories.through: {},
     MergedCriterion: {},
@@ -161,8 +161,11 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
     with excluded_shown():  # an export has the excluded answers, marked
         elsewhere, beside, reviews = judged_elsewhere(study), judges_beside(study), review_scores(study)
     reviewed = reviews.values("assignment__task__reviews")
+    # A draw's estimate rests on the ratings of the draw's own study.
+    drawn = Study.objects.filter(routed_draw__about=study) if texts else Study.objects.none()
     tasks = Task.objects.filter(
         Q(study=study)
+        | Q(study__in=drawn)
         | Q(pk__in=elsewhere.values("task"))
         | Q(pk__in=beside.values("task"))
         | Q(pk__in=reviews.values("assignment__task"))
@@ -170,6 +173,7 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
     ).distinct()
     answers = Assignment.objects.filter(
         Q(task__study=study)
+        | Q(task__study__in=drawn)
         | Q(pk__in=elsewhere.values("pk"))
         | Q(pk__in=beside.values("pk"))
         | Q(pk__in=reviews.values("assignment"))
@@ -202,8 +206,9 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         judges = Judge.objects.filter(
             Q(rater__in=raters) | Q(runs__study=study) | Q(panels__rater__in=raters) | Q(alignments__study=study)
         ).distinct()
-        raters = Rater.objects.filter(Q(pk__in=raters) | Q(study=study) | Q(pk__in=judges.values("rater")))
-        cohorts = Cohort.objects.filter(Q(raters__in=raters) | Q(study=study)).distinct()
+        own = Q(study=study) | Q(study__in=drawn)
+        raters = Rater.objects.filter(Q(pk__in=raters) | own | Q(pk__in=judges.values("rater")))
+        cohorts = Cohort.objects.filter(Q(raters__in=raters) | own).distinct()
     fits = Fit.objects.filter(Q(study=study) | Q(workspace=study.workspace_id, kind=Fit.Kind.PUBLISHED))
     runs = GenerationRun.objects.filter(pk__in=responses.values("run"))
     if texts:
@@ -223,7 +228,9 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         ExportPart(Response, responses),
         ExportPart(Rubric, rubrics),
         ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
-        ExportPart(Study, Study.objects.filter(pk__in=tasks.values("study")) | Study.objects.filter(pk=study.pk)),
+        ExportPart(
+            Study, Study.objects.filter(Q(pk__in=tasks.values("study")) | Q(pk=study.pk) | Q(pk__in=drawn.values("pk")))
+        ),
         ExportPart(Cohort, cohorts),
         ExportPart(Rater, raters),
         ExportPart(Exclusion, Exclusion.objects.filter(rater__in=raters)),
