@@ -29,6 +29,7 @@ from judging.comparison.bridging.anchors import (
     run_request,
     started_anchor_run,
 )
+from judging.comparison.bridging.loaded import Scores, loaded_in, loaded_named, scores_read_by
 from judging.comparison.bridging.people_scale import people_json, peoples_scale
 from judging.comparison.bridging.prices import anchor_price
 from judging.comparison.bridging.run_bridge import run_bridge
@@ -39,10 +40,11 @@ from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_j
 from judging.comparison.run_pairs import runs_beside
 from judging.comparison.unrated_models import unrated_models
 from judging.models import JudgeRun
-from judging.runs.access import run_read_by, runs_read_by
+from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.panels import judges_to_ask
 from judging.web.comparison.judge_panel import no_panel_words
 
+NO_RUN = "There is no run %(id)s in your workspaces."
 MOST_JUDGES = 50
 """Names of judges that are read from an address."""
 
@@ -50,7 +52,12 @@ MOST_JUDGES = 50
 @extend_schema(
     operation_id="bridge",
     parameters=[
-        OpenApiParameter("old", str, required=True, description="Id of the old judge's run, over the same benchmark."),
+        OpenApiParameter(
+            "old",
+            str,
+            required=True,
+            description="Id of the old judge's run, over the same benchmark, or of a judge whose verdicts came from a file.",
+        ),
         OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
     ],
     responses=OpenApiTypes.OBJECT,
@@ -62,11 +69,9 @@ def bridge(request: Request, public_id: str) -> ApiResponse:
     new = _run_of(request, public_id)
     if not request.query_params.get("old"):
         raise Unusable("Say with old which run is the old judge's.")
-    old = _run_of(request, request.query_params["old"])
-    if not runs_beside(new, runs_read_by(asking(request))).filter(pk=old.pk).exists():
-        raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
     margin = _margin_of(request)
     try:
+        old = _old_scores(request, new)
         found = stored(run_bridge(old, new, margin=margin))
         return ApiResponse({**found, "people": people_json(peoples_scale(old, new))})
     except UserError as error:
@@ -100,9 +105,12 @@ class WantedAnchorsSerializer(serializers.Serializer[Any]):
 @api_view(["POST"])
 @needs(Scope.RUN)
 def draw_anchors(request: Request, public_id: str) -> ApiResponse:
-    """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could come."""
-    run = _run_of(request, public_id)
+    """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could come.
+
+    "JUDGE.STUDY" by their ids in place of a run's draws from a judge's verdicts in a study that came from a file.
+    """
     user = asking(request)
+    run = scores_read_by(user, public_id, message=NO_RUN % {"id": repr(public_id)})
     if not leads_workspace_of(user, run.study):
         raise PermissionDenied("Only owners and leads of this workspace can draw anchors.")
     wanted = WantedAnchorsSerializer(data=request.data)
@@ -225,6 +233,17 @@ def make_panel(request: Request, workspace: str, slug: str) -> ApiResponse:
     return ApiResponse({**JudgeSerializer(made.judge).data, "run": run}, status=201)
 
 
+def _old_scores(request: Request, new: JudgeRun) -> Scores:
+    """Return the run named as the old judge's, or a judge's verdicts that came from a file. Raises UserError."""
+    name = request.query_params["old"]
+    run = runs_read_by(asking(request)).filter(public_id=name).select_related(*SHOWN_WITH_A_RUN).first()
+    if run is None:
+        return loaded_named(loaded_in([new.study.workspace], new.study), name)
+    if not runs_beside(new, JudgeRun.objects.filter(pk=run.pk)).exists():
+        raise Unusable("The two runs are over different benchmarks; name two runs over the same responses.")
+    return run
+
+
 def _margin_of(request: Request) -> float | None:
     asked = request.query_params.get("margin", "")
     try:
@@ -234,4 +253,4 @@ def _margin_of(request: Request) -> float | None:
 
 
 def _run_of(request: Request, public_id: str) -> JudgeRun:
-    return run_read_by(asking(request), public_id, message=f"There is no run {public_id!r} in your workspaces.")
+    return run_read_by(asking(request), public_id, message=NO_RUN % {"id": repr(public_id)})

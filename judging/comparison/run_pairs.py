@@ -10,6 +10,7 @@ import numpy as np
 from django.core.cache import cache
 from django.db.models import Avg, Q, QuerySet
 
+from annotation.models import Study
 from calibration.statistics.resampling import BoolArray, FloatArray, IntervalKind, cluster_intervals
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.verdict_lists import ROLES
@@ -83,10 +84,15 @@ class RunPair:
 
 def runs_beside(run: JudgeRun, runs: QuerySet[JudgeRun]) -> QuerySet[JudgeRun]:
     """Return those of the runs that are over the same study or the same benchmark, but for the run itself, newest first."""
-    same = Q(study=run.study_id)
-    if run.study.benchmark_id is not None:
-        same |= Q(study__benchmark=run.study.benchmark_id, study__workspace=run.study.workspace_id)
-    return runs.filter(same, watch=None, probes__isnull=True).exclude(pk=run.pk).order_by("-created_at", "-pk")
+    return runs_near(run.study, runs).exclude(pk=run.pk)
+
+
+def runs_near(study: Study, runs: QuerySet[JudgeRun]) -> QuerySet[JudgeRun]:
+    """Return those of the runs that are over the study or its benchmark, newest first."""
+    same = Q(study=study)
+    if study.benchmark_id is not None:
+        same |= Q(study__benchmark=study.benchmark_id, study__workspace=study.workspace_id)
+    return runs.filter(same, watch=None, probes__isnull=True).order_by("-created_at", "-pk")
 
 
 def run_pair(first: JudgeRun, second: JudgeRun) -> RunPair:
@@ -101,9 +107,13 @@ def run_pair(first: JudgeRun, second: JudgeRun) -> RunPair:
 
 
 class Said(NamedTuple):
-    """What a run says of one response, or pair: the mean of its answers by role, as of its first `item`."""
+    """What a run says of one response, or pair: the mean of its answers by role, as of its first `item` and its `task`.
+
+    Of verdicts without a run, `item` is the answer.
+    """
 
     item: int
+    task: int
     instruction: int
     rubric: int
     turned: bool
@@ -135,26 +145,31 @@ def _compared(first: JudgeRun, second: JudgeRun) -> RunPair:
 
 def said_by(run: JudgeRun) -> dict[Place, Said]:
     """Return what the run says of each response, or pair in either order; several answers to one count as their mean."""
+    items = run.items.filter(canary="", status=PlannedItem.Status.SCORED, assignment__isnull=False)
+    return said_in(items.order_by("position", "pk"), "assignment__scores", "position")
+
+
+def said_in(rows: QuerySet[Any], scores: str, *more: str) -> dict[Place, Said]:
+    """Return what items or answers say of each response or pair, in their order; `scores` leads to the scores of a row.
+
+    `more` are the columns by which the rows are ordered beside their keys.
+    """
     means = {
-        role: Avg("assignment__scores__value", filter=Q(assignment__scores__criterion__role__in=roles))
+        role: Avg(f"{scores}__value", filter=Q(**{f"{scores}__criterion__role__in": roles}))
         for role, roles in ROLES.items()
     }
-    rows = (
-        run.items.filter(canary="", status=PlannedItem.Status.SCORED, assignment__isnull=False)
-        .order_by("position", "pk")
-        .values(
-            "pk",
-            "position",
-            "task__response_a",
-            "task__response_b",
-            "task__response_a__instruction",
-            "task__response_a__model__name",
-            "task__response_a__instruction__category__key",
-            "task__part",
-            "task__answer_rubric",
-        )
-        .annotate(**means)
-    )
+    rows = rows.values(
+        "pk",
+        "task",
+        "task__response_a",
+        "task__response_b",
+        "task__response_a__instruction",
+        "task__response_a__model__name",
+        "task__response_a__instruction__category__key",
+        "task__part",
+        "task__answer_rubric",
+        *more,
+    ).annotate(**means)
     values: dict[Place, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     about: dict[Place, dict[str, Any]] = {}
     for found in rows.iterator(5_000):
@@ -169,6 +184,7 @@ def said_by(run: JudgeRun) -> dict[Place, Said]:
     return {
         place: Said(
             row["pk"],
+            row["task"],
             row["task__response_a__instruction"],
             row["task__answer_rubric"],
             bool(place[1]) and row["task__response_a"] != place[0],

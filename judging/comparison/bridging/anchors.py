@@ -21,10 +21,11 @@ from core.clock import Clock
 from core.errors import UserError
 from core.messages.message import Wording
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
+from judging.comparison.bridging.loaded import Scores, rater_of, said_of
 from judging.comparison.bridging.run_bridge import FAILED_CANARIES, PAIRS_ONLY, run_bridge
-from judging.comparison.run_pairs import PREFERENCE, Place, Said, runs_beside, said_by
+from judging.comparison.run_pairs import PREFERENCE, Place, Said, runs_near
 from judging.methods.registry import METHODS
-from judging.models import Judge, JudgeRun, PlannedItem
+from judging.models import Judge, JudgeRun
 from judging.runs.life_cycle import JUDGING
 from judging.runs.planning.plan import sent_just_now
 from judging.runs.planning.preparation import create_run
@@ -83,7 +84,7 @@ class AnchorRequest:
     `correlation` is that of the two judges' scores, assumed where no bridge between them says how far they differ.
     """
 
-    scored: JudgeRun
+    scored: Scores
     judge: Judge
     half_width: float | None = None
     per_model: int | None = None
@@ -128,11 +129,12 @@ class AnchorPlan:
 def plan_anchors(request: AnchorRequest) -> AnchorPlan:
     """Draw the anchors; stores nothing. Raises UserError where no bridge could come of it."""
     run, judge = request.scored, request.judge
-    if run.probes is not None or run.watch_id is not None:
-        raise UserError(NO_VERDICTS())
-    if run.discredited:
-        raise UserError(FAILED_CANARIES(judge=run.judge.rater.name))
-    if judge.pk == run.judge_id:
+    if isinstance(run, JudgeRun):
+        if run.probes is not None or run.watch_id is not None:
+            raise UserError(NO_VERDICTS())
+        if run.discredited:
+            raise UserError(FAILED_CANARIES(judge=run.judge.rater.name))
+    if judge.rater_id == rater_of(run).pk:
         raise UserError(SAME_JUDGE(judge=judge.rater.name))
     if (request.half_width is None) == (request.per_model is None):
         raise UserError(BAD_SIZE(least=LEAST_OF_A_MODEL))
@@ -142,7 +144,7 @@ def plan_anchors(request: AnchorRequest) -> AnchorPlan:
         raise UserError(BAD_SIZE(least=LEAST_OF_A_MODEL))
     if not 0 <= request.correlation < 1:
         raise UserError(BAD_CORRELATION())
-    said = said_by(run)
+    said = said_of(run)
     if any(place[1] for place in said):
         raise UserError(PAIRS_ONLY())
     role = METHODS[judge.method].role
@@ -156,8 +158,7 @@ def plan_anchors(request: AnchorRequest) -> AnchorPlan:
     if len(drawn) < LEAST_ANCHORS:
         least = -(-LEAST_ANCHORS // len(models))
         raise UserError(TOO_FEW_DRAWN(needed=LEAST_ANCHORS, n=len(drawn), least=max(least, LEAST_OF_A_MODEL)))
-    tasks = dict(PlannedItem.objects.filter(pk__in=[rows[place].item for place in drawn]).values_list("pk", "task_id"))
-    pks = tuple(sorted(tasks[rows[place].item] for place in drawn))
+    pks = tuple(sorted(rows[place].task for place in drawn))
     known = _judged(judge.rater, pks)
     return AnchorPlan(pks, models, known, spread, from_bridge, role)
 
@@ -171,7 +172,7 @@ def _check_enough(rows: Mapping[Place, Said]) -> None:
 
 
 def _spread(request: AnchorRequest, rows: Mapping[Place, Said], role: str) -> tuple[float, bool]:
-    beside = runs_beside(request.scored, JudgeRun.objects.filter(judge=request.judge))
+    beside = runs_near(request.scored.study, JudgeRun.objects.filter(judge=request.judge))
     for other in beside.select_related("judge__rater", "study")[:TRIED]:
         try:
             found = run_bridge(request.scored, other)

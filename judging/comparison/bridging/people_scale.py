@@ -11,6 +11,7 @@ from annotation.models import Criterion, Rater, Score, Study
 from calibration.reports.codec import stored
 from calibration.reports.registry import Plain
 from core.errors import UserError
+from judging.comparison.bridging.loaded import Scores, rater_of
 from judging.comparison.judge_against_people import weighting_for
 from judging.comparison.unrated_models import UnratedModels, unrated_models
 from judging.models import JudgeRun
@@ -38,12 +39,12 @@ class PeoplesScale:
         return self.old.found is not None and self.new.found is not None
 
 
-def peoples_scale(old: JudgeRun, new: JudgeRun) -> PeoplesScale | None:
+def peoples_scale(old: Scores, new: JudgeRun) -> PeoplesScale | None:
     """Return both judges on people's scale; None where nobody gave an overall score to the benchmark's responses."""
     study = _rated_study(new.study)
     if study is None:
         return None
-    return PeoplesScale(study, _calibrated(study, old.judge.rater), _calibrated(study, new.judge.rater))
+    return PeoplesScale(study, _calibrated(study, rater_of(old)), _calibrated(study, rater_of(new)))
 
 
 def _rated_study(near: Study) -> Study | None:

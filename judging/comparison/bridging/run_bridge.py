@@ -8,6 +8,7 @@ from annotation.models import Criterion
 from calibration.statistics.judges.bridge import Bridge, ContinuedMean, anchors_for_width, bridge, continued
 from core.errors import UserError
 from core.messages.message import Wording
+from judging.comparison.bridging.loaded import Scores, rater_of, said_of
 from judging.comparison.run_pairs import PREFERENCE, Place, Said, runs_beside, said_by
 from judging.models import JudgeRun
 from judging.runs.verdict_lists import ROLES
@@ -58,14 +59,15 @@ class RunBridge:
     board: tuple[ContinuedMean, ...] = ()
 
 
-def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> RunBridge:
+def run_bridge(old: Scores, new: Scores, *, margin: float | None = None) -> RunBridge:
     """Bridge `new` to `old` over every response that the new judge scored, in these runs or as an anchor.
 
-    `margin` is the difference that matters, in points of the old scale; 5 % of the scale where it is None. Raises UserError
-    where the runs share nothing, compared pairs, or failed their canary texts, and NoStatistic with too few anchors.
+    Either may be verdicts that came from files. `margin` is the difference that matters, in points of the old scale; 5 % of
+    the scale where it is None. Raises UserError where the runs share nothing, compared pairs, or failed their canary texts,
+    and NoStatistic with too few anchors.
     """
     for run in (old, new):
-        if run.discredited:
+        if isinstance(run, JudgeRun) and run.discredited:
             raise UserError(FAILED_CANARIES(judge=run.judge.rater.name))
     before, after = _scores_of(old), _scores_of(new)
     if any(place[1] for said in (before, after) for place in said):
@@ -96,8 +98,8 @@ def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> 
         [said.instruction for said in kept],
     )
     return RunBridge(
-        old=old.judge.rater.name,
-        new=new.judge.rater.name,
+        old=rater_of(old).name,
+        new=rater_of(new).name,
         role=role,
         low=low,
         high=high,
@@ -108,9 +110,11 @@ def run_bridge(old: JudgeRun, new: JudgeRun, *, margin: float | None = None) -> 
     )
 
 
-def _scores_of(run: JudgeRun) -> dict[Place, Said]:
+def _scores_of(run: Scores) -> dict[Place, Said]:
     """Return what the judge says in the run and, of further responses, in its runs over anchors of the same benchmark."""
-    found = dict(said_by(run))
+    found = dict(said_of(run))
+    if not isinstance(run, JudgeRun):
+        return found
     anchored = runs_beside(run, JudgeRun.objects.filter(judge=run.judge, manifest__settings__has_key="drawn"))
     for other in anchored.filter(believed_canaries__isnull=True):
         for place, said in said_by(other).items():

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from rich.console import Console
 
+from accounts.models import Workspace
+from annotation.models import Study
 from calibration.management.terminal_tables import terminal_tables
 from calibration.reports.codec import stored
 from calibration.web.table_files import as_csv, as_latex, as_markdown
@@ -21,6 +23,7 @@ from judging.comparison.bridging.anchors import (
     plan_anchors,
     run_request,
 )
+from judging.comparison.bridging.loaded import Scores, loaded_in, loaded_named
 from judging.comparison.bridging.people_scale import people_json, peoples_scale
 from judging.comparison.bridging.prices import anchor_price
 from judging.comparison.bridging.run_bridge import run_bridge
@@ -40,7 +43,11 @@ class Command(JudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_argument
-        add("old", help="Id of the old judge's run, as in the address of its page; with --ask, of the run drawn from.")
+        add(
+            "old",
+            help="Id of the old judge's run, as in the address of its page, or the name of a judge whose verdicts came from "
+            "a file; with --ask, what is drawn from.",
+        )
         add("new", nargs="?", default="", help="Id of the new judge's run, over the same study or benchmark.")
         add("--ask", default="", metavar="JUDGE", help="Name of the judge that shall score anchors of the run.")
         add(
@@ -116,9 +123,10 @@ class Command(JudgeCommand):
     def _bridge(self, options: dict[str, Any]) -> None:
         if not options["new"]:
             raise CommandError("Give the run of the new judge, or the judge that shall score anchors (--ask).")
-        old, new = _run(options["old"]), _run(options["new"])
+        new = _run(options["new"])
+        old = _scores(options["old"], new.study)
         if old.study.workspace_id != new.study.workspace_id or (
-            old.study_id != new.study_id and old.study.benchmark_id != new.study.benchmark_id
+            old.study != new.study and old.study.benchmark_id != new.study.benchmark_id
         ):
             raise CommandError("The two runs are over different benchmarks; name two runs over the same responses.")
         found = run_bridge(old, new, margin=options["margin"])
@@ -148,11 +156,18 @@ def _run(public_id: str) -> JudgeRun:
     return found
 
 
+def _scores(name: str, near: Study | None = None) -> Scores:
+    """Return the run of this id, or else the verdicts of a judge that came from a file, near a study if it is given."""
+    run = JudgeRun.objects.filter(public_id=name).select_related("study__workspace", "judge__rater").first()
+    workspaces = Workspace.objects.all() if near is None else [near.workspace]
+    return run or loaded_named(loaded_in(workspaces, near), name)
+
+
 def _request(options: dict[str, Any]) -> AnchorRequest:
     """Return the request that the options describe. Raises CommandError."""
     if options["new"] or not options["ask"]:
         raise CommandError("Give one run to draw from and the judge that shall score the anchors (--ask).")
-    run = _run(options["old"])
+    run = _scores(options["old"])
     judges = judges_to_ask(run.study.workspace)
     judge = judges.filter(rater__label=options["ask"]).first()
     if judge is None:

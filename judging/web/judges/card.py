@@ -25,6 +25,7 @@ from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of
 from judging.cards.card import JudgeCard, judge_card
 from judging.cards.measured import PER, CardStudy
+from judging.comparison.bridging.loaded import loaded_in
 from judging.methods.registry import METHODS
 from judging.methods.spec import Transport
 from judging.models import Judge
@@ -57,6 +58,7 @@ def judge_card_page(request: HttpRequest, public_id: str) -> HttpResponse:
         "path": request.path,
         "query": "",
         "next": next_step(card, rater, leads=leads),
+        "loaded": [one for one in loaded_in([rater.workspace]) if one.judge == rater] if leads else [],
         "provenance": [rater.provenance] if rater.provenance else [],
     }
     return render(request, "judging/judge_card.html", context)

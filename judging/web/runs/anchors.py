@@ -27,8 +27,8 @@ from judging.comparison.bridging.anchors import (
     run_request,
     started_anchor_run,
 )
+from judging.comparison.bridging.loaded import Scores, rater_of, scores_read_by
 from judging.models import Judge, JudgeRun
-from judging.runs.access import run_read_by
 from judging.runs.planning.estimates import Estimate, estimate_run
 from judging.web.alignment.forms import JudgeField
 from judging.web.runs.start import may_be_asked, refusal_words
@@ -73,7 +73,7 @@ class AnchorForm(BudgetForm):
             raise ValidationError(_("Say either the half width or the number of responses of each model."))
         return given
 
-    def request(self, run: JudgeRun, user: User) -> AnchorRequest:
+    def request(self, run: Scores, user: User) -> AnchorRequest:
         given = self.cleaned_data
         correlation = given.get("correlation")
         return AnchorRequest(
@@ -93,7 +93,7 @@ class AnchorForm(BudgetForm):
 def draw_anchors(request: HttpRequest, public_id: str) -> HttpResponse:
     """Draw anchors of a run for another judge (?judge=); a preview says which and prices them, and stores nothing."""
     user = cast(User, request.user)
-    run = run_read_by(user, public_id)
+    run = scores_read_by(user, public_id)
     if not leads_workspace_of(user, run.study):
         raise PermissionDenied
     judges = judges_to_ask(run)
@@ -118,7 +118,9 @@ def draw_anchors(request: HttpRequest, public_id: str) -> HttpResponse:
             form.add_error(None, refusal_words(error))
     models = LanguageModel.objects.filter(judges__in=judges, endpoint__isnull=False).select_related("endpoint")
     context: dict[str, Any] = {
-        "run": run,
+        "run": run if isinstance(run, JudgeRun) else None,
+        "scored": run,
+        "judge": rater_of(run).name,
         "form": form,
         "judges": judges,
         "plan": plan,
@@ -131,10 +133,10 @@ def draw_anchors(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, f"judging/draw_anchors.html{part}", context, status=status)
 
 
-def judges_to_ask(run: JudgeRun) -> "QuerySet[Judge]":
+def judges_to_ask(run: Scores) -> "QuerySet[Judge]":
     """Return the judges, other than the run's own, that can be asked about single responses."""
     _models, judges = may_be_asked(run.study.workspace)
-    return judges.exclude(pk=run.judge_id).order_by("rater__label", "pk")
+    return judges.exclude(rater=rater_of(run)).order_by("rater__label", "pk")
 
 
 def _spread_words(plan: AnchorPlan, form: AnchorForm) -> str:

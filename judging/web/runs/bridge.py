@@ -1,6 +1,6 @@
 """The page of a bridge: a new judge's run beside an old judge's, and model means on the old judge's scale."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from calibration.web.serving import file_of
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.models import Category
+from judging.comparison.bridging.loaded import LoadedVerdicts, Scores, loaded_in
 from judging.comparison.bridging.people_scale import PeoplesScale, peoples_scale
 from judging.comparison.bridging.run_bridge import RunBridge, run_bridge
 from judging.comparison.run_pairs import runs_beside
@@ -41,8 +42,9 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     user = cast(User, request.user)
     new = run_read_by(user, public_id)
     offered = list(runs_beside(new, runs_read_by(user)).select_related(*SHOWN_WITH_A_RUN)[:OFFERED])
+    loaded = loaded_in([new.study.workspace], new.study)
     wanted = request.GET.get("old", "")
-    old = _old_run(user, new, wanted) if wanted else None
+    old = _old_scores(user, new, loaded, wanted) if wanted else None
     page, reason = None, ""
     found: RunBridge | None = None
     if old is not None:
@@ -61,8 +63,10 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "run": new,
         "old": old,
-        "choices": [(one.public_id, name) for one, name in zip(offered, run_names(offered), strict=True)],
-        "names": run_names([old, new]) if old else run_names([new]),
+        "choices": [
+            *((one.public_id, name) for one, name in zip(offered, run_names(offered), strict=True)),
+            *((one.public_id, _loaded_name(one)) for one in loaded[:OFFERED]),
+        ],
         "page": page,
         "reason": reason,
         "anchors": _anchor_links(old, new) if leads and old is not None else [],
@@ -73,10 +77,18 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, "judging/bridge_runs.html", context)
 
 
-def _anchor_links(old: JudgeRun, new: JudgeRun) -> list[tuple[str, str]]:
+def _loaded_name(one: LoadedVerdicts) -> str:
+    told = ngettext(
+        "%(judge)s · %(study)s · %(n)s verdict from a file", "%(judge)s · %(study)s · %(n)s verdicts from a file", one.n
+    )
+    return told % {"judge": one.judge.name, "study": one.study.name, "n": f"{one.n:,}"}
+
+
+def _anchor_links(old: Scores, new: JudgeRun) -> list[tuple[str, str]]:
     """Return the pages on which either judge is asked to score anchors of the other's run, where it can be asked."""
     links = []
-    for run, judge in ((old, new.judge), (new, old.judge)):
+    asked = [(old, new.judge), (new, old.judge)] if isinstance(old, JudgeRun) else [(old, new.judge)]
+    for run, judge in asked:
         if judges_to_ask(run).filter(pk=judge.pk).exists():
             address = reverse("judging:draw_anchors", args=[run.public_id], query={"judge": judge.rater.public_id})
             words = gettext("Have %(judge)s score anchors") % {"judge": judge.rater.name}
@@ -95,7 +107,10 @@ def read_margin(written: str) -> float | None:
     return value if isfinite(value) else 0.0
 
 
-def _old_run(user: User, new: JudgeRun, public_id: str) -> JudgeRun:
+def _old_scores(user: User, new: JudgeRun, loaded: Sequence[LoadedVerdicts], public_id: str) -> Scores:
+    for one in loaded:
+        if one.public_id == public_id:
+            return one
     found = runs_beside(new, runs_read_by(user)).filter(public_id=public_id).select_related(*SHOWN_WITH_A_RUN).first()
     if found is None:
         raise Http404(gettext("There is no such run over the same study or benchmark."))

@@ -399,6 +399,8 @@ class Operations:
         """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could
         come.
 
+        "JUDGE.STUDY" by their ids in place of a run's draws from a judge's verdicts in a study that came from a file.
+
         Needs a token with the scope `run`.
         """
         answered: dict[str, Any] = self._transport.answer("POST", address("runs/{}/anchors/", public_id), body=body)
