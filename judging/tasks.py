@@ -15,6 +15,7 @@ from core.background import send
 from generation.execution.recovery import each_alone
 from judging.archive.made_files import TASK as MAKE_FILE, make, remove_old
 from judging.archive.uploads import carry_out as load_study_archive
+from judging.cards.table import TASK as JUDGE_TABLES, compute_requested
 from judging.comparison.judge_against_people import KIND, judges_in, stored_comparison, weighting_for
 from judging.demonstration.background import make_demonstration
 from judging.importing.uploads import carry_out
@@ -125,3 +126,11 @@ def build_paper_table(workspace_id: int, benchmark: str, number: str) -> None:
     with suppress(UnknownPaperTable):
         if workspace is not None:
             build_table(workspace, table_numbered(benchmark, number))
+
+
+@shared_task(name=JUDGE_TABLES)  # type: ignore[untyped-decorator]
+def compute_judge_tables(study_id: int, missing: list[int]) -> None:
+    """Compute the tables of judges that the table of a workspace lacks; at most once at a time."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is not None:
+        compute_requested(study, missing)

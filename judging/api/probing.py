@@ -26,7 +26,7 @@ from generation.endpoints.pricing import currency_of
 from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from judging.api.results import run_to_read, state_of
 from judging.cards.card import judge_card
-from judging.cards.table import TABLE, table_settings, workspace_json, workspace_table
+from judging.cards.table import TABLE, request_missing, table_settings, workspace_json, workspace_table
 from judging.models import Judge
 from judging.probes.planning import create_probe_run, price_of_probes
 from judging.probes.request import USUAL_AUTHOR, USUAL_SIZE, Group, ProbeRequest, named_groups, usual_groups
@@ -57,8 +57,12 @@ def table(request: Request, workspace: str, slug: str) -> ApiResponse:
 @api_view(["GET"])
 @needs(Scope.READ)
 def all_judges(request: Request) -> ApiResponse:
-    """All judges that you may read, as their studies' tables were last computed: `manage.py judge_card --all --json`."""
-    return ApiResponse(workspace_json(workspace_table(workspaces_read_by(asking(request)))))
+    """All judges that you may read, as their studies' tables were last computed: `manage.py judge_card --all --json`.
+
+    Judges of the studies in `without` are missing; with `being_computed` a worker computes them, so ask again in a moment.
+    """
+    found = workspace_table(workspaces_read_by(asking(request)))
+    return ApiResponse(workspace_json(found, request_missing(found)))
 
 
 @extend_schema(operation_id="run_probes", responses=OpenApiTypes.OBJECT)

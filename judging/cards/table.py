@@ -8,17 +8,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db.models import Count, Max, Q
+from django.utils import timezone
 
 from accounts.models import Workspace
 from annotation.models import Study, Task
 from calibration.data.verdicts import judges_by_verdicts
 from calibration.models import Report
 from calibration.report_store.questions import EXCLUDED, SHAPE
+from calibration.report_store.refreshes import Refresh, computing, refresh
 from calibration.reports.codec import INLINED, Missing, read_back, stored
 from calibration.reports.judges import JUDGES, judges_beside
 from calibration.reports.registry import Plain, ReportKind, Settings, register, report_of
 from calibration.statistics.judges.probes import ShareOfVerdicts
+from core.clock import Clock
 from generation.endpoints.pricing import currency_of
+from generation.execution.recovery import each_alone
 from judging.cards.measured import CardStudy, depth_settings, measured_in
 from judging.cards.probed import newest_probes
 from judging.comparison.method_table import METHODS, MethodTable, method_settings
@@ -26,6 +30,9 @@ from judging.models import JudgeRun
 from judging.probes.results import ProbeReport
 
 NAME = "table of judges"
+MISSING = "missing tables of judges"
+"""The kind under which computing the tables that a workspace's table lacks holds its lease."""
+TASK = "judging.compute_judge_tables"
 
 
 @dataclass(frozen=True)
@@ -131,10 +138,11 @@ class StoredTable:
 @dataclass(frozen=True)
 class WorkspaceTable:
     """A row for each judge, by name, with the time at which its study's table was computed; `without` are the studies
-    with verdicts whose table has never been computed."""
+    with verdicts whose table has never been computed, and `first` is the oldest study with verdicts."""
 
     rows: list[tuple[TableRow, StoredTable]]
     without: list[Study]
+    first: Study | None
 
 
 def workspace_table(workspaces: Iterable[Workspace]) -> WorkspaceTable:
@@ -162,7 +170,27 @@ def workspace_table(workspaces: Iterable[Workspace]) -> WorkspaceTable:
                 best[row.id] = row, table
     rows = sorted(best.values(), key=lambda pair: (pair[0].judge, pair[0].id))
     without = [study for pk, study in known.items() if pk not in kept]
-    return WorkspaceTable(rows, sorted(without, key=lambda study: (study.name, study.pk)))
+    by_name = sorted(without, key=lambda study: (study.name, study.pk))
+    return WorkspaceTable(rows, by_name, known[min(known)] if known else None)
+
+
+def request_missing(found: WorkspaceTable, *, clock: Clock = timezone.now) -> Refresh:
+    """Have a worker compute the tables that are missing, once at a time; the lease is held by the oldest study."""
+    if not found.without or found.first is None:
+        return Refresh(under_way=False)
+    return refresh(found.first, MISSING, {}, TASK, [study.pk for study in found.without], clock=clock)
+
+
+def compute_missing(studies: Iterable[Study]) -> None:
+    """Compute and store these tables; one that fails leaves the others to be computed."""
+    each_alone(studies, lambda study: report_of(study, TABLE, table_settings(study)))
+
+
+def compute_requested(study: Study, missing: Sequence[int]) -> None:
+    """Compute what request_missing asked for, unless another worker does."""
+    with computing(study, MISSING, {}) as wanted:
+        if wanted:
+            compute_missing(Study.objects.filter(pk__in=missing).select_related("workspace").order_by("pk"))
 
 
 def _says_more(row: TableRow, than: TableRow) -> bool:
@@ -173,10 +201,13 @@ def _weight(row: CardStudy) -> tuple[bool, int, int]:
     return (row.failed, row.beside.n if row.beside else 0, row.verdicts)
 
 
-def workspace_json(found: WorkspaceTable) -> Plain:
-    """Return the workspace's table as JSON values: what the command and the API state."""
+def workspace_json(found: WorkspaceTable, missing: Refresh) -> Plain:
+    """Return the workspace's table as JSON values: what the command and the API state.
+
+    `without` are studies whose judges are missing, which are `being_computed` or could not be.
+    """
     rows: Sequence[Mapping[str, object]] = [
         {**stored(row), "currency": table.table.currency, "computed_at": table.computed_at.isoformat()}
         for row, table in found.rows
     ]
-    return {"rows": list(rows), "without": [study.slug for study in found.without]}
+    return {"rows": list(rows), "without": [study.slug for study in found.without], "being_computed": missing.under_way}

@@ -12,6 +12,7 @@ from accounts.members.workspaces import workspace_for_command
 from accounts.models import Workspace
 from annotation.models import Rater, Study
 from calibration.management.terminal_tables import terminal_tables
+from calibration.report_store.refreshes import Refresh
 from calibration.reports.codec import stored
 from calibration.reports.registry import report_of
 from calibration.web.blocks import ResultPage
@@ -19,9 +20,11 @@ from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from generation.endpoints.pricing import currency_of
 from judging.cards.card import judge_card
-from judging.cards.table import TABLE, table_settings, workspace_json, workspace_table
+from judging.cards.table import TABLE, compute_missing, table_settings, workspace_json, workspace_table
 from judging.web.judges.card import card_page
 from judging.web.judges.table import table_page, workspace_page
+
+NOTHING_ASKED = Refresh(under_way=False)
 
 
 class Command(BaseCommand):
@@ -35,7 +38,9 @@ class Command(BaseCommand):
         whose.add_argument("judge", nargs="?", default="", help="Name of the judge.")
         whose.add_argument("--study", default="", metavar="SLUG", help="All judges of this study.")
         whose.add_argument(
-            "--all", action="store_true", help="All judges, as their studies' tables were last computed."
+            "--all",
+            action="store_true",
+            help="All judges, as their studies' tables were last computed; missing tables are computed first.",
         )
         parser.add_argument("--workspace", default="", help="Slug of the workspace, if there are several.")
         shapes = parser.add_mutually_exclusive_group()
@@ -76,8 +81,9 @@ class Command(BaseCommand):
     def _asked(self, workspace: Workspace, options: dict[str, Any]) -> tuple[Any, ResultPage]:
         """Return what is asked for as JSON values and as a page."""
         if options["all"]:
+            compute_missing(workspace_table([workspace]).without)
             found = workspace_table([workspace])
-            return workspace_json(found), workspace_page(found)
+            return workspace_json(found, NOTHING_ASKED), workspace_page(found, NOTHING_ASKED)
         if options["study"]:
             study = Study.objects.filter(workspace=workspace, slug=options["study"]).first()
             if study is None:

@@ -16,6 +16,7 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_read_by
 from annotation.models import Study
 from annotation.studies.access import study_read_by
+from calibration.report_store.refreshes import Refresh
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Column, ResultPage, Table
@@ -24,7 +25,15 @@ from calibration.web.messages.people_estimates import people_cells, people_colum
 from calibration.web.messages.statistics import criterion_words
 from calibration.web.serving import PageKind, file_of, serve
 from judging.cards.measured import PER
-from judging.cards.table import TABLE, JudgeTable, TableRow, WorkspaceTable, table_settings, workspace_table
+from judging.cards.table import (
+    TABLE,
+    JudgeTable,
+    TableRow,
+    WorkspaceTable,
+    request_missing,
+    table_settings,
+    workspace_table,
+)
 from judging.web.comparison.depth_pages import judge_links
 from judging.web.judges.card import drift_names
 from judging.web.probes.messages import POINTS, probe_names
@@ -273,8 +282,11 @@ def judge_table(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def workspace_page(found: WorkspaceTable, order: str = "") -> ResultPage:
-    """Return the page of all judges; costs are in the currency of each judge's workspace."""
+def workspace_page(found: WorkspaceTable, missing: Refresh, order: str = "") -> ResultPage:
+    """Return the page of all judges; costs are in the currency of each judge's workspace.
+
+    `missing` says whether the tables of studies that have none are being computed.
+    """
     rows = [row for row, _table in found.rows]
     tables = {row.id: table for row, table in found.rows}
     offered = orders_offered(rows, alike=False)
@@ -305,14 +317,14 @@ def workspace_page(found: WorkspaceTable, order: str = "") -> ResultPage:
     return ResultPage(
         table_title(),
         opening_of(rows) if rows else gettext("Nothing has been measured of a judge yet."),
-        [block, *_not_computed(found.without)],
+        [block, *_not_computed(found.without, missing)],
         _method(),
         code=_code(),
     )
 
 
-def _not_computed(studies: Sequence[Study]) -> list[Block]:
-    """Return the block that leads to the studies whose table is computed when it is opened."""
+def _not_computed(studies: Sequence[Study], missing: Refresh) -> list[Block]:
+    """Return the block that names the studies whose judges are missing, and says whether they are being computed."""
     if not studies:
         return []
     table = Table(
@@ -320,8 +332,13 @@ def _not_computed(studies: Sequence[Study]) -> list[Block]:
         [[study.name] for study in studies],
         links=[reverse("judging:judge_table", args=[study]) for study in studies],
     )
-    note = gettext("Open a study's table to have it computed; its judges then stand here too.")
-    return [Block("missing", gettext("Studies whose table has not been computed"), table=table, notes=[note])]
+    if missing.under_way:
+        title = gettext("Studies whose table is being computed")
+        note = gettext("Their judges stand above as soon as they are measured.")
+    else:
+        title = gettext("Studies whose table could not be computed")
+        note = gettext("Open a study's table to have it computed; its judges then stand here too.")
+    return [Block("missing", title, table=table, notes=[note])]
 
 
 def _where_shown() -> str:
@@ -335,10 +352,15 @@ def _where_shown() -> str:
 @results_page
 def all_judges_table(request: HttpRequest) -> HttpResponse:
     """Show all judges of the workspaces whose results the reader may see, as far as their studies' tables are stored."""
-    page = workspace_page(
-        workspace_table(workspaces_read_by(cast(User, request.user))), order=request.GET.get("order", "")
-    )
+    found = workspace_table(workspaces_read_by(cast(User, request.user)))
+    missing = request_missing(found)
+    left = len(found.without) if missing.under_way else 0
+    if request.htmx and request.GET.get("waiting", "") == f"{left}":  # type: ignore[attr-defined]
+        return HttpResponse(status=204)  # a page that asks again shows what there is
+    page = workspace_page(found, missing, order=request.GET.get("order", ""))
     if "file" in request.GET:
         return file_of(page, request.GET["file"], "judges")
-    query = request.GET.urlencode()
-    return render(request, "judging/all_judges.html", {"page": page, "path": request.path, "query": query})
+    query = request.GET.copy()
+    query.pop("waiting", None)
+    context = {"page": page, "path": request.path, "query": query.urlencode(), "left": left}
+    return render(request, "judging/all_judges.html", context)

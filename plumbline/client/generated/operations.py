@@ -200,6 +200,9 @@ class Operations:
     def all_judges_table(self) -> dict[str, Any]:
         """All judges that you may read, as their studies' tables were last computed: `manage.py judge_card --all --json`.
 
+        Judges of the studies in `without` are missing; with `being_computed` a worker computes them, so ask again in a
+        moment.
+
         Needs a token with the scope `read`.
         """
         answered: dict[str, Any] = self._transport.answer("GET", "judges/table/")

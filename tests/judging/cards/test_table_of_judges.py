@@ -16,6 +16,7 @@ from calibration.reports.registry import report_of
 from judging.cards.card import judge_card
 from judging.cards.table import TABLE, table_settings, workspace_table
 from judging.probes.request import Group, ProbeRequest
+from judging.tasks import compute_judge_tables
 from judging.web.judges.table import opening_of, orders_offered, table_page
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 from tests.judging.cards.test_judge_card import LEVELS, rated
@@ -159,6 +160,67 @@ def test_the_workspaces_table_reads_what_is_stored_and_names_what_is_not(client,
         client.get(reverse("judging:judge_table", args=[study]))
 
 
+@pytest.fixture
+def sent(monkeypatch):
+    """What is handed to workers, which the test carries out itself."""
+    handed = []
+    monkeypatch.setattr("calibration.report_store.refreshes.send_after_commit", lambda *given: handed.append(given))
+    return handed
+
+
+def test_missing_tables_are_computed_in_the_background_and_never_silently_missing(
+    client, study, sent, django_assert_max_num_queries
+):
+    other = make_checklist_study(instructions=3, models=1, slug="small", workspace=study.workspace)
+    for task in other.tasks.all():
+        make_answer(task, make_judge_rater(study.workspace, f"judge {task.pk}"), {"item0": 0.5})
+    client.force_login(make_user("analyst", study.workspace))
+    address = reverse("judging:all_judges_table")
+    with django_assert_max_num_queries(30):
+        page = client.get(address)
+    shown = " ".join(markup(page).split())
+    assert "Studies whose table is being computed" in shown and study.name in shown and other.name in shown
+    assert "waiting=2" in shown
+    client.get(address)
+    ((task, first, pks),) = sent
+    assert task == "judging.compute_judge_tables" and set(pks) == {study.pk, other.pk}, "asked for once"
+    told = client.get(address, {"waiting": "2"}, headers={"HX-Request": "true"})
+    assert told.status_code == 204, "nothing moves while nothing is new"
+    compute_judge_tables(first, pks)
+    page = client.get(address, {"waiting": "2"}, headers={"HX-Request": "true"})
+    assert (
+        set(names(page.context["page"])) >= {"contrary", "faithful"} and page.context["page"].block("missing") is None
+    )
+    assert "waiting=" not in page.content.decode() and len(sent) == 1
+
+
+def test_a_table_that_cannot_be_computed_is_named_and_holds_no_other_up(client, study, sent, monkeypatch):
+    other = make_checklist_study(instructions=3, models=1, slug="small", workspace=study.workspace)
+    third = make_judge_rater(study.workspace, "third")
+    for task in other.tasks.all():
+        make_answer(task, third, {"item0": 0.5})
+    settings = table_settings
+
+    def broken(of):
+        if of == study:
+            raise ValueError("broken")
+        return settings(of)
+
+    monkeypatch.setattr("judging.cards.table.table_settings", broken)
+    user = make_user("analyst", study.workspace)
+    client.force_login(user)
+    address = reverse("judging:all_judges_table")
+    client.get(address)
+    compute_judge_tables(*sent[0][1:])
+    page = client.get(address)
+    shown = " ".join(markup(page).split())
+    assert "Studies whose table could not be computed" in shown and study.name in shown
+    assert names(page.context["page"]) == ["third"] and len(sent) == 1, "it rests before it is tried again"
+    _token, secret = issue_token(user=user, name="script", scopes=["read"])
+    told = client.get("/api/v1/judges/table/", headers={"Authorization": f"Bearer {secret}"}).json()
+    assert (told["without"], told["being_computed"]) == ([study.slug], False)
+
+
 def test_command_and_api_state_the_same(client, study):
     def said(**options):
         out = StringIO()
@@ -168,11 +230,11 @@ def test_command_and_api_state_the_same(client, study):
     user = make_user("lead", study.workspace, username="api")
     _token, secret = issue_token(user=user, name="script", scopes=["read"])
     head = {"headers": {"Authorization": f"Bearer {secret}"}}
+    whole = json.loads(said(all=True, json=True))
+    assert [row["judge"] for row in whole["rows"]] == ["contrary", "faithful"] and whole["without"] == []
     address = f"/api/v1/w/{study.workspace.slug}/studies/{study.slug}/judges/"
     assert client.get(address, **head).json() == json.loads(said(study=study.slug, json=True))
-    whole = json.loads(said(all=True, json=True))
-    assert client.get("/api/v1/judges/table/", **head).json() == whole
-    assert [row["judge"] for row in whole["rows"]] == ["contrary", "faithful"] and whole["without"] == []
+    assert client.get("/api/v1/judges/table/", **head).json() == json.loads(said(all=True, json=True))
     assert said(study=study.slug, csv=True).splitlines()[0].startswith("Judge,Verdicts")
     assert "tabular" in said(study=study.slug, latex=True) and "## Judges" in said(all=True, markdown=True)
     assert "contrary" in said(study=study.slug)
