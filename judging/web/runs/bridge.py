@@ -60,6 +60,8 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     query = request.GET.copy()
     query.pop("file", None)
     leads = leads_workspace_of(user, new.study)
+    anchors = _anchor_links(old, new) if leads and old is not None else []
+    step = _next_step(found, new, anchors) if leads and old is not None else None
     context: dict[str, Any] = {
         "run": new,
         "old": old,
@@ -69,7 +71,8 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
         ],
         "page": page,
         "reason": reason,
-        "anchors": _anchor_links(old, new) if leads and old is not None else [],
+        "next": step,
+        "anchors": [link for link in anchors if step is None or link[0] != step["address"]],
         "margin": request.GET.get("margin", "") or (shortest(found.bridge.by_model.margin) if found else ""),
         "path": request.path,
         "query": query.urlencode(),
@@ -82,6 +85,26 @@ def _loaded_name(one: LoadedVerdicts) -> str:
         "%(judge)s · %(study)s · %(n)s verdict from a file", "%(judge)s · %(study)s · %(n)s verdicts from a file", one.n
     )
     return told % {"judge": one.judge.name, "study": one.study.name, "n": f"{one.n:,}"}
+
+
+def _next_step(found: RunBridge | None, new: JudgeRun, anchors: Sequence[tuple[str, str]]) -> dict[str, str] | None:
+    """Say what comes next and why, by what the bridge shows; None where nothing can be asked."""
+    if found is not None and found.bridge.by_model.verdict == "holds":
+        return {
+            "address": reverse("judging:judge_card", args=[new.judge.rater.public_id]),
+            "button": gettext("Open the card of %(judge)s") % {"judge": found.new},
+            "why": gettext("The leaderboard continues below. See for what the new judge may be used."),
+        }
+    if not anchors:
+        return None
+    if found is None:
+        why = gettext("A bridge needs responses that both judges scored.")
+    elif found.bridge.by_model.verdict == "fails":
+        why = gettext("Models with anchors of their own are put on the old scale without relying on the others.")
+    else:
+        why = gettext("More anchors show whether one bridge serves all models.")
+    address, button = anchors[0]
+    return {"address": address, "button": button, "why": why}
 
 
 def _anchor_links(old: Scores, new: JudgeRun) -> list[tuple[str, str]]:

@@ -88,6 +88,8 @@ def test_page_command_and_api_take_them(client, old, new, retired, django_assert
     with django_assert_max_num_queries(30):
         page = client.get(address, {"old": loaded.public_id})
     assert "Model means on the scale of retired judge" in text(page)
+    step = page.context["next"]
+    assert step["address"].startswith(draw) and step["why"].startswith("More anchors show"), "30 anchors cannot tell"
     assert draw in page.content.decode(), "more anchors can be drawn"
     out = StringIO()
     call_command("bridge", "retired judge", run.public_id, json=True, stdout=out)
