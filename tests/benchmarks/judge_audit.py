@@ -2,10 +2,11 @@
 
 Studies are simulated with people who differ in severity (sd .3) and in how much of the scale they use (log sd .25): 80
 instructions x 4 models x 5 people on a scale of whole numbers, or 300 pairs x 4 people. Each bias is planted with 1.3 and 2
-times its detectable size, which is the smallest effect that this audit finds with a power of 80 % in the median of studies
-with that bias. "recovered" is the share of studies in which the sign is right and the stated 95 % interval leaves out 0, by
-bias; its printed value is that of all biases together, with the least of them. "false_findings" is the share of studies of
-an honest judge in which any check is called a finding.
+times the detectable size that the audit of this very study states: the smallest effect that it finds with a power of 80 %.
+It differs from study to study, because people who differ much leave the agreement less certain. "recovered" is the share of
+studies in which the sign is right and the stated 95 % interval leaves out 0, by bias; its printed value is that of all
+biases together, with the least of them. "false_findings" is the share of studies of an honest judge in which any check is
+called a finding.
 """
 
 import argparse
@@ -32,6 +33,12 @@ OF_SCORES = ("length", "family", "format", "severity", "noise", "drift", "copy")
 OF_PAIRS = ("position", "swaps")
 CHECK_OF = {"noise": "agreement"}
 TIMES = (1.3, 2.0)
+ITS_OWN_SIZE = ("length", "family", "format", "severity", "drift")
+"""Biases whose true effect is the size that is planted."""
+SIZES = np.linspace(0, 3, 16)
+"""Sizes of the others at which the true effect is found."""
+STEPS = 4
+"""Rounds in which the planted size and the detectable size that follows from it are brought together."""
 
 
 def scores(rng: np.random.Generator, plant: str, size: float, instructions: int = 80) -> Ratings:
@@ -123,7 +130,7 @@ def check_of(found: tuple[Check, ...], plant: str) -> Check | None:
 
 def truth(make: Callable[..., Ratings], plant: str, size: float, rng: np.random.Generator) -> float:
     """The effect that an audit of very many instructions shows for a planted size, over rater pools drawn anew."""
-    if plant in ("length", "family", "format", "severity", "drift"):
+    if plant in ITS_OWN_SIZE:
         return size
     found = []
     for _pool in range(24):
@@ -142,49 +149,51 @@ def replace_none(ratings: Ratings) -> Ratings:
     return replace(ratings, length=np.full_like(ratings.length, np.nan), moments={})
 
 
-def size_for(make: Callable[..., Ratings], plant: str, wanted: float, rng: np.random.Generator, start: float) -> float:
-    """The planted size whose true effect is `wanted` (a copied share is its own size); by bisection on a growing bracket."""
-    if plant in ("length", "family", "format", "severity", "drift"):
-        return wanted
+def curve(make: Callable[..., Ratings], plant: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Planted sizes and their true effects without signs, increasing."""
+    if plant in ITS_OWN_SIZE:
+        return np.array([0.0, 1e3]), np.array([0.0, 1e3])
     seed = int(rng.integers(2**31))
+    effects = [abs(truth(make, plant, size, np.random.default_rng(seed))) for size in SIZES]
+    return SIZES, np.maximum.accumulate(effects)
 
-    def effect(size: float) -> float:
-        return abs(truth(make, plant, size, np.random.default_rng(seed)))
 
-    low, high = 0.0, start
-    while effect(high) < wanted and high < 64:
-        low, high = high, 2 * high
-    for _step in range(10):
-        middle = (low + high) / 2
-        low, high = (middle, high) if effect(middle) < wanted else (low, middle)
-    return (low + high) / 2
+def planted(
+    make: Callable[..., Ratings], plant: str, times: float, seed: int, known: tuple[np.ndarray, np.ndarray]
+) -> tuple[Check | None, float]:
+    """The check of a study whose bias is `times` its own detectable size, and that bias as it was planted."""
+    size = 0.0
+    for _step in range(STEPS):
+        given = make(np.random.default_rng(seed), plant, size)
+        one = check_of(tuple(findings(given if plant in ITS_OWN_SIZE else replace_none(given)).checks), plant)
+        if one is None:
+            return None, size
+        size = float(np.interp(times * one.detectable, known[1], known[0]))
+    return check_of(checks(make(np.random.default_rng(seed), plant, size)), plant), size
 
 
 def measure(make: Callable[..., Ratings], plant: str, times: float, draws: int, seed: int) -> dict[str, object]:
-    """How often the bias is recovered at `times` its detectable size."""
+    """How often the bias is recovered at `times` the detectable size of each study."""
     rng = np.random.default_rng(seed)
-    size = 0.0
-    for _step in range(4):
-        found = [check_of(checks(make(rng, plant, size)), plant) for _ in range(40)]
-        detectable = float(np.median([one.detectable for one in found if one]))
-        size = size_for(make, plant, times * detectable, rng, max(size, 0.1))
+    known = curve(make, plant, rng)
     recovered = named = 0
-    sizes = []
+    sizes, stated = [], []
     sign = -1.0 if plant == "noise" else 1.0
     for _ in range(draws):
-        one = check_of(checks(make(rng, plant, size)), plant)
+        one, size = planted(make, plant, times, int(rng.integers(2**63)), known)
         if one is None:
             continue
         ends = one.effect.such if one.population == "such" else one.effect.these
-        sizes.append(one.detectable)
+        sizes.append(size)
+        stated.append(one.detectable)
         right = one.effect.value * sign > 0 and ends is not None and (ends.low > 0 or ends.high < 0)
         recovered += right
         named += one.finding and one.effect.value * sign > 0
     return {
         "plant": plant,
         "times": times,
-        "size": round(size, 3),
-        "detectable": round(float(np.median(sizes)), 3),
+        "size": round(float(np.median(sizes)), 3),
+        "detectable": round(float(np.median(stated)), 3),
         "recovered": round(recovered / draws, 4),
         "called_a_finding": round(named / draws, 4),
     }
