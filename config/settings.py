@@ -197,6 +197,7 @@ CELERY_TASK_ROUTES = {
     "generation.send_webhooks": {"queue": REPORTS},
     "calibration.fit_study": {"queue": REPORTS},
     "judging.build_report": {"queue": REPORTS},
+    "judging.compute_judge_tables": {"queue": REPORTS},
     "judging.build_paper_table": {"queue": REPORTS},
     "judging.compare": {"queue": REPORTS},
     "judging.load_upload": {"queue": REPORTS},
