@@ -47,7 +47,7 @@ def test_a_mean_of_a_full_table_by_hand(variances):
     v_i = values.mean(axis=1).var(ddof=1) / INSTRUCTIONS
     v_r = values.mean(axis=0).var(ddof=1) / RATERS
     v_c = values.var(ddof=1) / values.size
-    such = max(v_i + v_r - v_c, v_i, v_r)
+    such = v_i + RATERS / (RATERS - 1) * max(v_r - v_c, v_r - v_i, 0)
     freedom = such**2 / (v_i**2 / (INSTRUCTIONS - 1) + v_r**2 / (RATERS - 1))
     assert (found.these[0], found.such[0]) == pytest.approx((v_i, such))
     assert found.freedom[0] == pytest.approx(np.clip(freedom, RATERS - 1, INSTRUCTIONS - 1))

@@ -32,13 +32,12 @@ def left_out(statistic, groups):
 
 
 def both_variances(statistic, answers):
-    """V_I and V_I + V_R - V_C of a mean of single answers, not below V_I and V_R (populations.py), with its freedom."""
+    """V_I and V_I + R/(R - 1) times V_R - V_C of a mean of single answers (populations.py), with its freedom."""
     cells = answers.instruction * 1000 + answers.rater
     v_i, v_r, v_c = (spread(left_out(statistic, one)) for one in (answers.instruction, answers.rater, cells))
-    own = max(v_r - v_c, 0.0, v_r - v_i)
     i, r = len(np.unique(answers.instruction)), len(np.unique(answers.rater))
-    freedom = (v_i + own) ** 2 / (v_i**2 / (i - 1) + own**2 / (r - 1))
-    return v_i, v_i + own, np.clip(freedom, r - 1, min(i - 1, 2 * (r - 1)))
+    own = r / (r - 1) * max(v_r - v_c, 0.0, v_r - v_i)
+    return v_i, v_i + own, min(i, r) - 1
 
 
 def test_the_length_bias_rate_has_both_variances():

@@ -51,7 +51,7 @@ def test_leaving_out_raters_and_cells_equals_computing_without_them():
     cells = sorted(set(zip(instructions.tolist(), raters.tolist(), strict=True)))
     by_cell = np.array([alpha(~((instructions == i) & (raters == r))) for i, r in cells])
     found = alpha_variance(tasks, scores, raters, instructions, metric="interval")
-    assert found.raters[0] == pytest.approx(jackknife(by_rater) - jackknife(by_cell), rel=1e-9)
+    assert found.raters[0] == pytest.approx(6 / 5 * (jackknife(by_rater) - jackknife(by_cell)), rel=1e-9)
     assert found.such[0] == pytest.approx(found.these[0] + found.raters[0], rel=1e-12)
 
 
