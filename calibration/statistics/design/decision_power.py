@@ -12,6 +12,7 @@ from math import exp, pi, sqrt
 import numpy as np
 
 from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.statistics.populations import median_of_few
 
 TASKS_ALIKE = 0.1
 """Assumed correlation of a judge's lead over raters between two tasks of one instruction."""
@@ -64,7 +65,8 @@ def decide(
     the most that it can save for n of N instructions drawn alike (PPI++, arXiv 2311.01453), and nothing off what comes from
     raters. Degrees of freedom V^2/(V_I^2/(n - 1) + V_R^2/(R - 1)), between the smaller and the larger of R - 1 and n - 1.
     As in the interval of real data, V_R holds what single answers add to the difference between raters there, and the
-    estimate of the raters' part is cut at 0, which widens the interval of few raters. Power by the noncentral t. Raises
+    estimate of the raters' part is cut at 0 and counts R/(R - 1) times from five raters on, which widens the interval of few
+    raters. Power by the noncentral t. Raises
     OutOfRange, and NoStatistic with fewer than 2 raters or instructions.
     """
     from scipy.special import nctdtr, stdtrit
@@ -85,7 +87,7 @@ def decide(
     seen = from_raters + components.answer / (overlap * instructions)
     freedom = variance**2 / (over**2 / (instructions - 1) + seen**2 / (raters - 1))
     freedom = min(max(freedom, fewest), most)
-    stated = over + _cut(from_raters, seen * (2 / (raters - 1)) ** 0.5)
+    stated = over + median_of_few(raters) * _cut(from_raters, seen * (2 / (raters - 1)) ** 0.5)
     half = float(stdtrit(freedom, 1 - error / 2)) * stated**0.5
     shift, reach = abs(difference) / variance**0.5, half / variance**0.5
     power = 1 - float(nctdtr(freedom, shift, reach)) + float(nctdtr(freedom, shift, -reach))
