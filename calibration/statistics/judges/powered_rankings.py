@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.crossed import FEW_TO_TELL
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.estimates import LEAST_RATERS, PeopleEstimate, people_estimate
+from calibration.statistics.judges.estimates import LEAST_RATERS_OF_MEANS, PeopleEstimate, people_estimate
 from calibration.statistics.populations import CrossedVariance, NotStated, Scale, left_out_groups
 from calibration.statistics.ranking.bradley_terry import incidence, strength_information, strengths, strongly_connected
 from calibration.statistics.ranking.comparisons import pair_indices
@@ -193,7 +194,7 @@ def _with_raters(
     reason: NotStated | None = None
     if n_instructions < MIN_CLUSTERS:
         reason = "few_instructions"
-    elif n_raters < LEAST_RATERS:
+    elif n_raters < LEAST_RATERS_OF_MEANS:
         reason = "few_raters"
     elif these is None:
         reason = "undefined_without_one"
@@ -217,7 +218,8 @@ def _with_raters(
     below = these**2 / (n_instructions - 1) + np.maximum(own, v_r) ** 2 / (n_raters - 1)
     freedom = np.divide(such**2, below, out=np.full(such.shape, n_instructions - 1.0), where=below > 0)
     fewest, most = sorted((n_raters - 1.0, n_instructions - 1.0))
-    return CrossedVariance(value, these, own, such, np.clip(freedom, fewest, most), *over, None)
+    freedom = np.full(such.shape, fewest) if n_raters <= FEW_TO_TELL else np.clip(freedom, fewest, most)
+    return CrossedVariance(value, these, own, such, freedom, *over, None)
 
 
 def _power(tables: _Tables, models: int) -> tuple[float, FloatArray]:

@@ -200,7 +200,8 @@ def powered_wins_block(judge: str, found: PoweredWins | Missing, place: int, *, 
             for row in found.models
         ],
     )
-    notes = populations_meaning((row.win_rate for row in found.models), items=items)
+    win_rates = (row.win_rate for row in found.models)
+    notes = populations_meaning(win_rates, items=items, least_raters=LEAST_RATERS_OF_MEANS)
     if any(row.strength is None for row in found.models):
         notes.append(
             gettext("Strengths are not stated: a model never lost or never won, so that its strength has no limit.")

@@ -138,7 +138,7 @@ def equal_judges_design(raters: int) -> NullDesign:
         found = compare_judges(LabelledTasks(task, label, rater, task // 2), verdicts, seed=seed_of(rng))
         return {name: any(pair.p is not None and pair.p < 0.05 for pair in found.pairs)}
 
-    return NullDesign(f"4 judges, 120 tasks of 60 instructions x 3 of {raters} raters", (name,), draw)
+    return NullDesign(f"4 judges, 120 tasks of 60 instructions x {min(3, raters)} of {raters} raters", (name,), draw)
 
 
 # May a judge replace a rater: labels of five levels, raters who see them more or less clearly and severely.
@@ -183,7 +183,7 @@ def advantage_design(instructions: int, raters: int) -> Design:
     def draw(rng, _resamples, _clustered):
         return {name: of_people(labelled(rng, instructions, raters).advantage, endless_advantage(raters))}
 
-    text = f"{instructions} instructions x {RESPONSES_EACH} responses x 3 of {raters} raters"
+    text = f"{instructions} instructions x {RESPONSES_EACH} responses x {min(3, raters)} of {raters} raters"
     return Design(text, {name: AT_LEAST if raters < 5 else FIVE_RATERS}, draw, rows_fail=False)
 
 
@@ -227,7 +227,7 @@ def sways_design(instructions: int, raters: int) -> Design:
         found = swayed_raters(rng, instructions, raters)
         return {name: of_people(*one) for name, *one in zip(names, found, endless_sways(raters), strict=True)}
 
-    text = f"{instructions} instructions x 2 pairs x 3 of {raters} raters"
+    text = f"{instructions} instructions x 2 pairs x {min(3, raters)} of {raters} raters"
     promise = AT_LEAST if raters < 5 else FIVE_RATERS
     return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
 
@@ -280,7 +280,7 @@ def powered_design(raters: int) -> Design:
         return {names[0]: of_people(found.win_rates[0], truth[0]), names[1]: of_people(strength, truth[1])}
 
     promise = AT_LEAST if raters < 5 else FIVE_RATERS
-    text = f"40 of 200 instructions x 3 pairs x 3 of {raters} raters"
+    text = f"40 of 200 instructions x 3 pairs x {min(3, raters)} of {raters} raters"
     return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
 
 
@@ -324,7 +324,7 @@ def powered_means_design(raters: int) -> Design:
         return {name: of_people(one, truth) for name, one, truth in zip(names, found, (6.0, 0.5), strict=True)}
 
     promise = AT_LEAST if raters < 5 else FIVE_RATERS
-    text = f"40 of 200 instructions x 2 models x 3 of {raters} raters"
+    text = f"40 of 200 instructions x 2 models x {min(3, raters)} of {raters} raters"
     return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False, widths=widths)
 
 
@@ -355,7 +355,7 @@ def designs() -> list[Design]:
         *(ways_design(40, raters) for raters in (3, 5, 8, 60)),
         *(advantage_design(60, raters) for raters in (3, 5, 8, 60)),
         *(sways_design(40, raters) for raters in (3, 5, 8, 60)),
-        *(powered_design(raters) for raters in (3, 5, 8, 60)),
+        *(powered_design(raters) for raters in (2, 3, 5, 8, 60)),
         *(powered_means_design(raters) for raters in (2, 3, 5, 8, 60)),
     ]
 

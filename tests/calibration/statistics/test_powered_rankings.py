@@ -100,7 +100,10 @@ def test_raters_widen_the_interval_and_few_of_them_leave_it_for_these():
     found = powered_rankings(labelled, other, 3)
     for one in (*found.win_rates, *found.strengths):
         assert one.population == "such" and one.low <= one.these_low < one.value < one.these_high <= one.high
-    few = powered_rankings(*study(np.random.default_rng(4), raters=2, each=2), 3)
+    two = powered_rankings(*study(np.random.default_rng(4), raters=2, each=2), 3)
+    for one in (*two.win_rates, *two.strengths):
+        assert one.population == "such" and one.low <= one.these_low < one.value < one.these_high <= one.high
+    few = powered_rankings(*study(np.random.default_rng(4), raters=1, each=1), 3)
     assert {one.why_not for one in few.win_rates} == {"few_raters"}
     short = powered_rankings(*study(np.random.default_rng(4), labelled=10), 3)
     assert {one.interval_kind for one in short.win_rates} == {"leave_one_out_range"}
