@@ -16,12 +16,13 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_read_by
 from annotation.models import Study
 from annotation.studies.access import study_read_by
+from calibration.figures.spreads import RangeRow, ranges
 from calibration.report_store.refreshes import Refresh
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.failed_judges import failed_note, failed_words
-from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
+from calibration.web.messages.people_estimates import people_cells, people_columns, people_span, populations_meaning
 from calibration.web.messages.statistics import criterion_words
 from calibration.web.serving import PageKind, file_of, serve
 from judging.cards.measured import PER
@@ -39,6 +40,7 @@ from judging.web.judges.card import drift_names
 from judging.web.probes.messages import POINTS, probe_names
 
 DIGITS = 3
+SHOWN_IN_FIGURE = 30
 Value = Callable[[TableRow], float | str | None]
 MEASURED: Mapping[str, Value] = {
     "agreement": lambda row: row.measured.beside.judge.value if row.measured.beside else None,
@@ -186,18 +188,34 @@ def table_page(_study: Study, report: JudgeTable, order: str = "") -> ResultPage
     if not rows:
         return ResultPage(table_title(), gettext("No judge has a verdict on responses of this study."), [], [])
     links = [reverse("judging:judge_card", args=[row.id]) for row in rows]
-    table = Table(
-        judge_columns(_Heads(offered, order), report.currency), [judge_cells(row) for row in rows], links=links
-    )
+    columns = judge_columns(_Heads(offered, order), report.currency)
+    table = Table(columns, [judge_cells(row) for row in rows], links=links)
     notes = [*_notes(rows), *([] if report.alike or len(rows) < 2 else [_not_alike()])]
-    block = Block("judges", gettext("Judges of this study"), table=table, notes=notes)
+    figure = _figure([(row.judge, row) for row in rows])
+    block = Block("judges", gettext("Judges of this study"), figure=figure, table=table, notes=notes)
     failed = [row.judge for row in rows if row.measured.failed]
     return ResultPage(table_title(), opening_of(report.rows), [block], _method(), code=_code(), failed=failed)
 
 
+def _figure(rows: Sequence[tuple[str, TableRow]]) -> str:
+    """Draw, for each judge by its label, its agreement minus that of people on the same tasks; '' where none has any."""
+    known = [(name, row.measured.beside.apart) for name, row in rows if row.measured.beside and not row.measured.failed]
+    if not known:
+        return ""
+    title = gettext("Agreement of each judge with people, minus that of people with each other")
+    return ranges(
+        [RangeRow(name, [people_span(apart)]) for name, apart in known[:SHOWN_IN_FIGURE]],
+        title=title,
+        x_title=gettext("Judge minus people"),
+        series=[title],
+        step=0.01,
+        rule=0.0,
+    )
+
+
 def opening_of(rows: Sequence[TableRow]) -> str:
     """Count the judges by what is shown of their agreement beside that of people; no judge is put before another."""
-    known = [row.measured.beside.apart for row in rows if row.measured.beside and not row.measured.failed]
+    known = [row.measured.beside.apart for row in rows if row.measured.beside]
     # Two raters, one of whom a judge may repeat, show nothing of raters like them.
     above = sum(one.excludes_zero and one.low > 0 and one.population == "such" for one in known)
     below = sum(one.excludes_zero and one.high < 0 for one in known)
@@ -310,6 +328,7 @@ def workspace_page(found: WorkspaceTable, missing: Refresh, order: str = "") -> 
     block = Block(
         "judges",
         gettext("Judges"),
+        figure=_figure([(f"{row.judge} · {tables[row.id].study.name}", row) for row in shown]),
         table=Table(columns, lines, links=links) if lines else None,
         notes=notes,
         reason="" if lines else gettext("No table of a study's judges has been computed yet."),

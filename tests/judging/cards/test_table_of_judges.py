@@ -68,6 +68,16 @@ def test_a_row_says_what_the_judges_card_says(study):
     )
 
 
+def test_the_figure_shows_each_judge_beside_no_difference_from_people(study):
+    figure = table_page(study, table_of(study)).block("judges").figure
+    assert all(figure.count(f">{name}<") == 1 for name in ("contrary", "faithful"))
+    assert "Judge minus people" in figure
+    failed = also(study, "careless", lambda level: level)
+    first = failed.assignments.order_by("pk").first()
+    Assignment.objects.filter(pk=first.pk).update(discredited=True)
+    assert ">careless<" not in table_page(study, table_of(study)).block("judges").figure
+
+
 def test_the_rows_are_ordered_as_asked(client, study):
     client.force_login(make_user("analyst", study.workspace))
     address = reverse("judging:judge_table", args=[study])
