@@ -57,7 +57,7 @@ class DrawForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    instructions = forms.FloatField(label=_("Instructions that people rate, expected"), min_value=1, required=False)
+    instructions = forms.FloatField(label=_("Instructions to rate (expected)"), min_value=1, required=False)
     responses = forms.FloatField(label=_("Or responses"), min_value=1, required=False)
     overlap = forms.IntegerField(label=_("Ratings of each response"), min_value=1, max_value=MOST_OVERLAP)
     spread = forms.ChoiceField(
