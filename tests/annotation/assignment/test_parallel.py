@@ -271,7 +271,16 @@ def test_an_answer_given_while_its_rater_is_excluded_or_taken_back(study, at_onc
             for call in (answers(one), lambda x=which: lift(x, by=None))
         )
     )
-    assert at_once(state) == [(["submitted"] * 12, 12)]
+
+    def answers_and_seats():
+        given = Counter(Assignment.objects.filter(status="submitted").values_list("task", flat=True))
+        taken = Counter(Seat.objects.filter(state="taken").values_list("task", flat=True))
+        return given, taken
+
+    # Another rater may have been given the seat of an answer that was left out: the task then has one answer more.
+    ((given, taken),) = at_once(answers_and_seats)
+    assert given.total() == 12
+    assert taken == {task: min(n, 2) for task, n in given.items()}
 
 
 def test_two_leads_exclude_at_once(study, at_once):
