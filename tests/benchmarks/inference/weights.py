@@ -68,6 +68,11 @@ def intervals(x, y, instructions, raters) -> WeightPopulations:
     return weight_populations(x, y, instructions, raters, floor=0.5, at_floor=fit.at_floor, these=none)
 
 
+def weights_held(found: WeightPopulations, true: np.ndarray) -> np.ndarray:
+    """Which weights' intervals for such raters held the truth; empty where the data allow none."""
+    return held(found.such_low, found.such_high, true) if len(found.such_low) else np.array([])
+
+
 def like_these_design(instructions, raters, weights, ceiling, each, end) -> Design:
     names = f"weights, such raters{end}", f"R2, such raters{end}", f"R2 held out, such raters{end}"
     promise = FIVE_RATERS if raters >= FEW else AT_LEAST
@@ -81,7 +86,7 @@ def like_these_design(instructions, raters, weights, ceiling, each, end) -> Desi
         out = held_out_truth(instructions, raters, weights, ceiling, each) if raters > 2 else 0.0
         on_r2 = np.array([]) if found.such_r2_low is None else held(found.such_r2_low, found.such_r2_high, r2)
         on_unseen = np.array([]) if unseen.such_low is None else held(unseen.such_low, unseen.such_high, out)
-        return {names[0]: held(found.such_low, found.such_high, true), names[1]: on_r2, names[2]: on_unseen}
+        return {names[0]: weights_held(found, true), names[1]: on_r2, names[2]: on_unseen}
 
     promises = dict.fromkeys(names if raters > 2 else names[:1], promise)
     return Design(f"{instructions} instructions x 2 responses x {raters} raters", promises, draw, rows_fail=False)
@@ -98,7 +103,7 @@ def pooled_design(instructions, raters) -> Design:
         rows = {str(c): (x[of == c], y[of == c], keys, instruction[of == c]) for c in range(3)}
         found = pool_weights(rows, raters={str(c): rater[of == c] for c in range(3)}).categories["0"].populations
         assert found is not None
-        return {name: held(found.such_low, found.such_high, truth(PLAIN, False)[0])}
+        return {name: weights_held(found, truth(PLAIN, False)[0])}
 
     text = f"3 categories x {instructions} instructions x 2 responses x 3 of {raters} raters"
     return Design(text, {name: FIVE_RATERS}, draw, rows_fail=False)
