@@ -6,7 +6,6 @@ What a worker does with one is in judging/archive/uploads.py, because an archive
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, ClassVar
@@ -63,10 +62,6 @@ class StudyArchive(CheckedFile):
 def known_archive(public_id: str) -> StudyArchive | None:
     """Return the upload of this id, or None if there is none or it was more than a day ago."""
     return StudyArchive.known(public_id)
-
-
-def kept_archives() -> Iterator[StudyArchive]:
-    return StudyArchive.kept()
 
 
 def keep_archive(*, workspace: Workspace, user: User, sent: Sent, clock: Clock) -> StudyArchive:

@@ -24,7 +24,7 @@ from annotation.uploads.asked import begin_check
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.loading import carry_out
 from annotation.uploads.reading import recognise
-from annotation.uploads.study_archives import StudyArchive, kept_archives
+from annotation.uploads.study_archives import StudyArchive
 from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from generation.models import Benchmark, Endpoint, GenerationRun, Import, Instruction, LanguageModel, Response
@@ -319,7 +319,7 @@ def _an_upload():
 
 def _an_archive():
     """An archive of a study that was checked."""
-    known = list(kept_archives())
+    known = list(StudyArchive.kept())
     if not known:
         upload = StudyArchive(
             public_id="archived",

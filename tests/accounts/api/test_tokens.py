@@ -15,7 +15,7 @@ from accounts.models import ApiToken, Event, Membership
 from annotation.models import Cohort
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
-from annotation.uploads.study_archives import keep_archive, kept_archives
+from annotation.uploads.study_archives import StudyArchive, keep_archive
 from calibration.models import Fit
 from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
@@ -255,7 +255,7 @@ def addresses(study, run, fit):
         elif pattern.name in ("upload_file", "upload_archive"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:
-            (upload,) = [one for one in kept_archives() if one.workspace == study.workspace_id]
+            (upload,) = [one for one in StudyArchive.kept() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
             yield pattern.name, path, "post" if pattern.name in OF_ARCHIVE else "get"
         elif pattern.name == "uploaded_file" or pattern.name in OF_UPLOAD:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Score, Study
 from annotation.tasks import retain
-from annotation.uploads.study_archives import StudyArchive, kept_archives
+from annotation.uploads.study_archives import StudyArchive
 from core.models import RequestedTask
 from generation.models import Import
 from judging.archive.export import export_study
@@ -92,7 +92,7 @@ def test_it_is_checked_loaded_and_undone(browser, archive, folder):
 
 def test_how_far_it_is_counts_rows(browser, archive):
     sent = send(browser, archive)
-    (upload,) = kept_archives()
+    (upload,) = StudyArchive.kept()
     seen = []
     save = StudyArchive.save
 
@@ -105,7 +105,7 @@ def test_how_far_it_is_counts_rows(browser, archive):
         carry_out(upload.public_id)
     finally:
         StudyArchive.save = save
-    (ended,) = kept_archives()
+    (ended,) = StudyArchive.kept()
     assert seen[-1] == (ended.total, ended.total) and ended.total == sum(ended.rows.values()) > 100
     replace(ended, state="checking", done=1500, total=12000).save()
     part = page(browser, sent.url + "state/")
@@ -118,7 +118,7 @@ def test_how_far_it_is_counts_rows(browser, archive):
 )
 def test_the_other_pages_for_files_recognise_it(browser, archive, address, field, more):
     sent = send(browser, archive, address=address, field=field, **more)
-    (upload,) = kept_archives()
+    (upload,) = StudyArchive.kept()
     assert sent.url == reverse("judging:study_archive", args=[upload.public_id])
     work()
     assert "This is an archive of the study" in page(browser, sent.url)
@@ -138,7 +138,7 @@ def test_another_file_is_refused_where_it_is_chosen(browser):
         assert refused.status_code == 422 and words in refused.content.decode()
     wrong = send(browser, b"a,b\n1,2\n", name="table.csv")
     assert wrong.status_code == 422 and "Choose the .zip file" in wrong.content.decode()
-    assert not list(kept_archives()) and not RequestedTask.objects.exists()
+    assert not list(StudyArchive.kept()) and not RequestedTask.objects.exists()
 
 
 def test_what_cannot_be_loaded_is_said_in_one_sentence_in_both_languages(browser, archive, folder):
@@ -163,7 +163,7 @@ def test_it_is_removed_by_hand_or_after_a_day(browser, archive, folder):
     assert not list(folder.glob("*"))
     send(browser, archive)
     work()
-    (upload,) = kept_archives()
+    (upload,) = StudyArchive.kept()
     replace(upload, asked_at="2020-01-01T00:00:00+00:00").save()
     retain()
     assert not list(folder.glob("*"))
@@ -182,7 +182,7 @@ def test_nobody_else_uploads_or_sees_it(browser, archive):
             send(stranger, archive),
         ):
             assert answer.status_code in (403, 404, 422)
-    (upload,) = kept_archives()
+    (upload,) = StudyArchive.kept()
     assert upload.state == "checked"
 
 
