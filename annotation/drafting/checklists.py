@@ -30,12 +30,8 @@ MANY_QUESTIONS = Wording("checklist.many", "There are %(n)s questions; keep at m
 LONG_QUESTION = Wording("checklist.long", "Question %(n)s is longer than %(most)s characters; shorten it.")
 
 
-class BadChecklist(UserError):
-    """No question, too many, or one that is too long."""
-
-
 def ask_for_drafts(benchmark: Benchmark, *, by: User | None = None) -> Benchmark:
-    """Make or complete the benchmark that asks models for questions about each instruction. Raises NoQuestions."""
+    """Make or complete the benchmark that asks models for questions about each instruction. Raises UserError."""
     names = {"en": f"{benchmark.slug}: checklists", "zh-hans": f"{benchmark.slug}：清单"}
     return ask_about(benchmark, DRAFTS, REQUESTS, names=names, by=by)
 
@@ -61,16 +57,16 @@ def approve(instruction: Instruction, questions: Sequence[str], *, by: User) -> 
     """Make these questions the instruction's own checklist, as a new version of its rubric if it has one; log it.
 
     Criteria of its rubric that are no items, such as an overall score, stay. Returns the questions as stored. Raises
-    BadChecklist.
+    UserError.
     """
     kept = list(dict.fromkeys(text for one in questions if (text := " ".join(storable(one).split()))))
     if not kept:
-        raise BadChecklist(NO_QUESTIONS())
+        raise UserError(NO_QUESTIONS())
     if len(kept) > MOST_QUESTIONS:
-        raise BadChecklist(MANY_QUESTIONS(n=len(kept), most=MOST_QUESTIONS))
+        raise UserError(MANY_QUESTIONS(n=len(kept), most=MOST_QUESTIONS))
     for number, text in enumerate(kept, start=1):
         if len(text) > LONGEST_QUESTION:
-            raise BadChecklist(LONG_QUESTION(n=number, most=LONGEST_QUESTION))
+            raise UserError(LONG_QUESTION(n=number, most=LONGEST_QUESTION))
     with transaction.atomic():
         Instruction.objects.select_for_update().get(pk=instruction.pk)
         InstructionRubrics(instruction.benchmark).replace_checklist(instruction, kept)

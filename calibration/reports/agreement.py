@@ -295,7 +295,7 @@ def _alpha(part: ScoreFrame, metric: Metric, rows: Rows) -> AlphaValue | NoAlpha
         alpha = krippendorff_alpha(part.task, values, metric=metric, draws=1, clusters=part.instruction)
         found = rows.alpha(part, metric)
     except NoStatistic as error:
-        return NoAlpha(str(error), type(error).__name__)
+        return NoAlpha(str(error), error.code)
     these = _ranged(found.these, alpha)
     ends = these.low, these.high, these.kind, these.clusters
     return AlphaValue(*ends, alpha.value, alpha.n_units, alpha.n_values, found.such)
@@ -396,7 +396,7 @@ def _judges(study: Study, part: ScoreFrame, key: str, seed: int) -> dict[str, Ju
             outer = outer_leave_one_out(among.task, people, labels)
             beside = beside_people(among, labels, seed=seed)
         except NoStatistic as error:
-            found[name] = NoJudgeAgreement(unscored, str(error), type(error).__name__)
+            found[name] = NoJudgeAgreement(unscored, str(error), error.code)
             continue
         found[name] = JudgeAgreement(outer.rate, outer.n_tasks, unscored, outer.chance, beside)
     return found

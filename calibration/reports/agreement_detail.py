@@ -32,7 +32,7 @@ from calibration.statistics.agreement.alternative_annotator import (
 from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa, gwet_ac1
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out
 from calibration.statistics.agreement.rater_correlations import Icc, icc
-from calibration.statistics.report_reasons import NoJudge, OnlySlots
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.ties import level_places
 
 Labels: TypeAlias = Mapping[Hashable, float]
@@ -185,9 +185,9 @@ def _judges(study: Study, people: ScoreFrame, key: str, slots: bool, seed: int) 
     raters = np.unique(people.rater).tolist()
     verdicts = judges_verdicts(study, key)
     if not verdicts.names:
-        raise NoJudge("No judge has judged responses of this study.")
+        raise Undefined("NoJudge", "No judge has judged responses of this study.")
     if Rater.objects.filter(pk__in=raters, kind=Rater.Kind.SLOT).count() == len(raters):
-        raise OnlySlots("The raters are positions in a data set.")
+        raise Undefined("OnlySlots", "The raters are positions in a data set.")
     categorical = ROLES[int(people.role[0])] in ("preference", "check") or len(np.unique(people.value)) < ORDERED_FROM
     kind: Kind = "categorical" if categorical else "numeric"
     judges = []

@@ -19,7 +19,7 @@ import numpy as np
 from cattrs import Converter
 
 from calibration.data.frames import NothingToRead
-from calibration.statistics.errors import NoStatistic
+from calibration.statistics.errors import NoStatistic, code_of
 
 T = TypeVar("T")
 INLINED: Mapping[str, bool] = {"inlined": True}
@@ -28,14 +28,14 @@ SCALARS = (int, str, bool, type(None))
 
 @dataclass(frozen=True)
 class Missing:
-    """A part of a report that has no answer: `why` is the name of the error, `reason` its sentence."""
+    """A part of a report that has no answer: `why` is the code of the error, `reason` its sentence."""
 
     why: str
     reason: str
 
     @classmethod
     def because(cls, error: Exception) -> "Missing":
-        return cls(type(error).__name__, str(error))
+        return cls(code_of(error), str(error))
 
 
 def part(compute: Callable[[], T]) -> T | Missing:

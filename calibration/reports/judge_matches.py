@@ -29,7 +29,7 @@ from calibration.statistics.judges.correlations import (
 )
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.ranking.rank_correlations import RankCorrelations, rank_correlations
-from calibration.statistics.report_reasons import TooFewModelMeans
+from calibration.statistics.report_reasons import Undefined
 
 SIDES = ("b", "tie", "a", "both_bad")
 """Labels of a preference; a level of the value 0 beside the tie is "both bad"."""
@@ -353,5 +353,5 @@ def _models(judge: ScoreFrame, people: ScoreFrame) -> RankCorrelations:
     models, said = _means(own.model, shares_of(own))
     _, mean = _means(theirs.model, shares_of(theirs))
     if len(models) < 3:
-        raise TooFewModelMeans("Fewer than three models were scored by people and judge.")
+        raise Undefined("TooFewModelMeans", "Fewer than three models were scored by people and judge.")
     return rank_correlations(said, mean)

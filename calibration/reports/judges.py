@@ -51,7 +51,7 @@ from calibration.statistics.judges.prediction_powered import (
     prediction_powered_mean,
     shared_power,
 )
-from calibration.statistics.report_reasons import NoFamily, NoFurtherVerdicts, NoJudge, NoPairs, TooFewModels
+from calibration.statistics.report_reasons import NoPairs, TooFewModels, Undefined
 from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 
@@ -210,7 +210,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, JudgesInDepth]:
     kind = kind_asked(study)
     judges = [row.judge for row in judges_by_verdicts(study, elsewhere=kind != "pairs") if row.verdicts]
     if not judges and study.kind != Study.Kind.REVIEW:
-        return hashed, Missing.because(NoJudge("no judge has judged responses of this study"))
+        return hashed, Missing.because(Undefined("NoJudge", "no judge has judged responses of this study"))
     common = JudgeReport(
         study=study.slug,
         one=settings["one"],
@@ -264,7 +264,7 @@ def _on_pairs(study: Study, people: ScoreFrame, labels: ScoreFrame, judge: Rater
 def _own_family(people: ScoreFrame, frame: ScoreFrame, family: str, draws: int, seed: int) -> OwnFamily:
     """Compute the judge's lift for models of its own family over people's mean preference on the same pairs."""
     if not family:
-        raise NoFamily("The judge's own family is not known.")
+        raise Undefined("NoFamily", "The judge's own family is not known.")
     own, theirs = preferences(frame), preferences(people)
     if not len(own):
         raise NoPairs("The judge has judged no pair.")
@@ -453,7 +453,7 @@ def _powered(
     if isinstance(by_model, Missing):
         return by_model, by_model
     if not any(len(scores.judge_only) for scores in by_model.values()):
-        why = Missing.because(NoFurtherVerdicts("people scored every response that the judge did"))
+        why = Missing.because(Undefined("NoFurtherVerdicts", "people scored every response that the judge did"))
         return why, why
     rows = [ModelEstimate(name, part(partial(prediction_powered_mean, scores))) for name, scores in by_model.items()]
     return rows, part(lambda: _separate(by_model, one, other))

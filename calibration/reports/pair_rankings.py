@@ -45,7 +45,7 @@ from calibration.statistics.ranking.strength_populations import (
     strength_bounds,
     win_rates,
 )
-from calibration.statistics.report_reasons import NeverSwapped, NoLengths, NoPairs, NoPositions
+from calibration.statistics.report_reasons import NoPairs, Undefined
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
 
@@ -382,7 +382,7 @@ def _effects(played: PlayedGames) -> Effects:
     """Fit position and length as covariates of Bradley-Terry, as far as they are known."""
     side, length = bool(played.known_side.any()), bool(played.known_length.any())
     if not side and not length:
-        raise NoPositions("Neither the side shown first nor the lengths are known.")
+        raise Undefined("NoPositions", "Neither the side shown first nor the lengths are known.")
     mask = (played.known_side | (not side)) & (played.known_length | (not length))
     games = played.subset(mask)
     covariates: dict[str, Floats] = {}
@@ -393,10 +393,10 @@ def _effects(played: PlayedGames) -> Effects:
 
 
 def position_part(played: PlayedGames, draws: int, seed: int) -> PositionBias:
-    """Compute position bias over the games whose sides are known. Raises NoPositions, TooFewRatings."""
+    """Compute position bias over the games whose sides are known. Raises Undefined, TooFewRatings."""
     mask = played.known_side
     if not mask.any():
-        raise NoPositions("It is not recorded which side was shown first.")
+        raise Undefined("NoPositions", "It is not recorded which side was shown first.")
     return position_bias(played.games.score[mask], clusters=played.instruction[mask], draws=draws, seed=seed)
 
 
@@ -404,7 +404,7 @@ def people_sways(played: PlayedGames, seed: int) -> PeopleSways:
     """Compute what sways people for both populations, but for swaps."""
     return PeopleSways(
         first_wins=part(lambda: _first_wins(played, seed)),
-        swap=Missing.because(NeverSwapped("No pair was shown to the same rater from both sides.")),
+        swap=Missing.because(Undefined("NeverSwapped", "No pair was shown to the same rater from both sides.")),
         length=[part(partial(_longer, played, threshold, seed)) for threshold in (1, *LENGTH_THRESHOLDS)],
     )
 
@@ -418,14 +418,14 @@ def _answers(played: PlayedGames, mask: Bools) -> Answers:
 def _first_wins(played: PlayedGames, seed: int) -> PeopleEstimate:
     mask = played.known_side
     if not mask.any():
-        raise NoPositions("It is not recorded which side was shown first.")
+        raise Undefined("NoPositions", "It is not recorded which side was shown first.")
     return first_side_wins(played.games.score[mask], _answers(played, mask), seed=seed)
 
 
 def _longer(played: PlayedGames, threshold: int, seed: int) -> PeopleEstimate:
     mask = played.known_length
     if not mask.any():
-        raise NoLengths("The texts are not stored.")
+        raise Undefined("NoLengths", "The texts are not stored.")
     lengths = played.first_chars[mask].astype(np.float64), played.second_chars[mask].astype(np.float64)
     answers = _answers(played, mask)
     return longer_preferred(*lengths, played.games.score[mask], answers, threshold=threshold, seed=seed)
@@ -439,7 +439,7 @@ def length_parts(played: PlayedGames, draws: int, seed: int) -> list[LengthBias 
 def _length_at(played: PlayedGames, threshold: int, draws: int, seed: int) -> LengthBias:
     mask = played.known_length
     if not mask.any():
-        raise NoLengths("The texts are not stored.")
+        raise Undefined("NoLengths", "The texts are not stored.")
     return length_bias(
         played.first_chars[mask].astype(np.float64),
         played.second_chars[mask].astype(np.float64),

@@ -42,7 +42,7 @@ from calibration.statistics.ranking.populations import (
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks, power_curve, shared_ranks
 from calibration.statistics.ranking.rank_intervals import ranks_among
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
-from calibration.statistics.report_reasons import AboutVerdicts, NoSharedTasks, TooFewModels, TooFewRanked
+from calibration.statistics.report_reasons import TooFewModels, Undefined
 from calibration.statistics.resampling import MIN_CLUSTERS, IntervalKind
 from calibration.statistics.ties import descending
 
@@ -165,7 +165,7 @@ def ranking_settings(criterion: str = "", by: str = PEOPLE) -> Settings:
 def _compute(study: Study, settings: Settings) -> tuple[str, Rankings]:
     by = str(settings["by"])
     if study.kind == Study.Kind.REVIEW:
-        why = AboutVerdicts("what reviewers answer is about verdicts")
+        why = Undefined("AboutVerdicts", "what reviewers answer is about verdicts")
         return data_hash(score_frame(kinds=EVERY_KIND, study=study)), Missing.because(why)
     judges = judges_here(study)
     frame = _frame_by(study, by, judges)
@@ -432,7 +432,7 @@ def _of_ranked(value: Floats, rows: ScoreFrame) -> tuple[Floats, ScoreFrame]:
     models, counts = np.unique(pairs[:, 0], return_counts=True)
     out = unranked(dict(zip(models.tolist(), counts.tolist(), strict=True)))
     if len(models) - len(out) < 2 <= len(models):
-        raise TooFewRanked("Fewer than two models were rated on enough instructions to be compared.")
+        raise Undefined("TooFewRanked", "Fewer than two models were rated on enough instructions to be compared.")
     mask = ~np.isin(rows.model, list(out))
     return value[mask], rows.select(mask)
 
@@ -441,7 +441,7 @@ def _complete(value: Floats, rows: ScoreFrame) -> tuple[Floats, Ints]:
     try:
         table, _, models = complete_table(value, rows.instruction, rows.model)
     except TooFewRatings as error:
-        raise NoSharedTasks(str(error)) from error
+        raise Undefined("NoSharedTasks", str(error)) from error
     return table, models
 
 

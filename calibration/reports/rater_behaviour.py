@@ -21,7 +21,7 @@ from calibration.statistics.raters.behaviour import (
     same_answers,
     side_preference,
 )
-from calibration.statistics.report_reasons import AllTied, NoControls, NoPairs, NoPositions, NoTimes, OnlySlots
+from calibration.statistics.report_reasons import NoPairs, Undefined
 
 FAST_SHARE = 0.25
 """An answer read in under a quarter of the median pace of the study counts as fast."""
@@ -122,7 +122,7 @@ def habits_part(
 def _persons_only(raters: np.ndarray, slots: set[int]) -> Bools:
     mask = ~np.isin(raters, sorted(slots))
     if raters.size and not mask.any():
-        raise OnlySlots("The raters are positions in a data set.")
+        raise Undefined("OnlySlots", "The raters are positions in a data set.")
     return np.asarray(mask, dtype=np.bool_)
 
 
@@ -140,7 +140,7 @@ def _pace(study: Study, around: Circumstances, names: Mapping[int, str], slots: 
     timed = np.isfinite(around.seconds) & np.isfinite(around.words) & (around.seconds > 0)
     timed &= around.repeat == 0
     if not timed.any():
-        raise NoTimes("No time on task was recorded.")
+        raise Undefined("NoTimes", "No time on task was recorded.")
     unread = _unread(study, around)
     shown = np.flatnonzero(timed)[_persons_only(around.rater[timed], slots)]
     raters = around.rater[shown]
@@ -182,15 +182,15 @@ def _sides(main: ScoreFrame, around: Circumstances, names: Mapping[int, str], sl
         raise NoPairs("There are no pairs.")
     first = around.first[around.rows(pairs.assignment)]
     if not (first > 0).any():
-        raise NoPositions("It is not recorded which side was shown first.")
+        raise Undefined("NoPositions", "It is not recorded which side was shown first.")
     kept = (first > 0) & _persons_only(pairs.rater, slots)
     if not kept.any():
-        raise OnlySlots("The raters are positions in a data set.")
+        raise Undefined("OnlySlots", "The raters are positions in a data set.")
     won_by_a = np.sign(pairs.value[kept])
     preferred = np.where(won_by_a == 0, 0, np.where((won_by_a > 0) == (first[kept] == 1), 1, 2)).astype(np.int64)
     found = side_preference(preferred, raters=pairs.rater[kept], clusters=pairs.instruction[kept])
     if not found:
-        raise AllTied("Every comparison was called a tie.")
+        raise Undefined("AllTied", "Every comparison was called a tie.")
     rows = [
         RaterSides(
             **vars(sides.first), rater=names[int(str(pk))], p=sides.p, ties=sides.ties, preferred=sides.preferred
@@ -213,7 +213,7 @@ def _controls(study: Study) -> ChecksOfAll:
     )
     rows = [(outcome.assignment.rater, outcome.passed, outcome.assignment.task_id) for outcome in outcomes]
     if not rows:
-        raise NoControls("Nothing with a known answer was rated.")
+        raise Undefined("NoControls", "Nothing with a known answer was rated.")
     names = {rater.pk: rater.name for rater, _, _ in rows}
     raters = np.array([rater.pk for rater, _, _ in rows], dtype=np.int64)
     failed = np.array([not passed for _, passed, _ in rows], dtype=np.bool_)

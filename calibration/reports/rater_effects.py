@@ -20,7 +20,7 @@ from calibration.statistics.raters.hints import HintEffect, hint_effect
 from calibration.statistics.raters.posteriors import ItemLabel, item_labels
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
-from calibration.statistics.report_reasons import NoCategories, NoCorrectAnswers, NoHints, OnlyJudges, OnlySlots
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
@@ -148,13 +148,13 @@ class HintEffects:
 
 
 def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int, *, slots: bool) -> HintEffects:
-    """Compute the effect of hints on people's scores of single responses. Raises NoHints."""
+    """Compute the effect of hints on people's scores of single responses. Raises Undefined."""
     own = frame.select(frame.applicable & (frame.role != ROLES.index("preference")) & (frame.low >= 0))
     seen = Assignment.objects.filter(counting(), task__study=study, conditions__has_key=CONDITION)
     hinted = dict(seen.order_by().values_list("pk", f"conditions__{CONDITION}"))
     own = own.select(np.isin(own.assignment, list(hinted)))
     if not len(own):
-        raise NoHints("No answer says whether its rater saw the hint.")
+        raise Undefined("NoHints", "No answer says whether its rater saw the hint.")
     saw: Bools = np.array([bool(hinted[pk]) for pk in own.assignment.tolist()], dtype=np.bool_)
     keys = [key for code, key in enumerate(own.criterion_keys) if (own.criterion == code).any()]
     alike = len(keys) > 1 and np.ptp(own.low) == 0 and np.ptp(own.high) == 0
@@ -170,7 +170,7 @@ def hints_part(study: Study, frame: ScoreFrame, draws: int, seed: int, *, slots:
         both = hint_estimates(some.value, saw[mask], units, some, slots=slots, seed=seed)
         rows.append(CriterionHintEffect(**vars(effect), criterion=key, both=both))
     if not rows:
-        raise NoHints("No task was answered both with and without the hint.")
+        raise Undefined("NoHints", "No task was answered both with and without the hint.")
     return HintEffects(rows)
 
 
@@ -203,10 +203,10 @@ def correctness_part(
 ) -> Correctness:
     """Compare answers with the correct ones of the same task and criterion, the latest where several were given.
 
-    Raises NoCorrectAnswers if no answered task has one.
+    Raises Undefined if no answered task has one.
     """
     if truth is None or not len(truth):
-        raise NoCorrectAnswers("The study has no correct answers.")
+        raise Undefined("NoCorrectAnswers", "The study has no correct answers.")
     width = max(len(answers.criterion_keys), len(truth.criterion_keys))
     number = {key: code for code, key in enumerate(answers.criterion_keys)}
     codes = np.array([number.get(key, -1) for key in truth.criterion_keys], dtype=np.int64)[truth.criterion]
@@ -216,7 +216,7 @@ def correctness_part(
     own = (answers.task * width + answers.criterion).tolist()
     rows = answers.select(np.array([cell in correct for cell in own], dtype=np.bool_))
     if not len(rows):
-        raise NoCorrectAnswers("No task with answers has a correct answer.")
+        raise Undefined("NoCorrectAnswers", "No task with answers has a correct answer.")
     answer = np.array([correct[cell] for cell in own if cell in correct])
     right = rows.label_values == answer
     rates = clustered_proportions(right, rows.rater, rows.instruction)
@@ -242,7 +242,7 @@ def correctness_part(
 def _of_people(right: Bools, rows: ScoreFrame) -> Proportion:
     people = ~rows.is_judge
     if not people.any():
-        raise OnlyJudges("Only judges have answered these tasks.")
+        raise Undefined("OnlyJudges", "Only judges have answered these tasks.")
     everybody = np.zeros(int(people.sum()), dtype=np.int64)
     return clustered_proportions(right[people], everybody, rows.instruction[people])[0]
 
@@ -250,7 +250,7 @@ def _of_people(right: Bools, rows: ScoreFrame) -> Proportion:
 def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, str], slots: set[int]) -> Severities:
     """Compute severity and drift of every person; positions in the session are used if all are known."""
     if slots and set(np.unique(frame.rater).tolist()) <= slots:
-        raise OnlySlots("The raters are positions in a data set.")
+        raise Undefined("OnlySlots", "The raters are positions in a data set.")
     places = around.place[around.rows(frame.assignment)]
     timed = bool(np.isfinite(places).all()) and _several(frame, places)
     found = fit_severity(frame.value, items=frame.task, raters=frame.rater, positions=places if timed else None)
@@ -308,13 +308,13 @@ def _cheapest(study: DecisionStudy, target: float) -> Design | None:
 
 
 def consensus_part(frame: ScoreFrame, slots: set[int]) -> Consensus:
-    """Compute majority and Dawid-Skene labels of unordered choices. Raises NoCategories for an ordered scale."""
+    """Compute majority and Dawid-Skene labels of unordered choices. Raises Undefined for an ordered scale."""
     if not len(frame):
         raise NothingToRead("No person has rated anything.")
     labels = np.unique(frame.label_values)
     categorical = ROLES[int(frame.role[0])] in CATEGORICAL_ROLES
     if not categorical and (len(labels) > MOST_LABELS or len(frame.criterion_keys) > 1):
-        raise NoCategories("The scale is ordered.")
+        raise Undefined("NoCategories", "The scale is ordered.")
     majority = majority_consensus(frame.task, frame.label_values)
     found = dawid_skene(frame.task, frame.label_values, frame.rater)
     sure = item_labels(found, frame.task, frame.label_values, frame.rater)

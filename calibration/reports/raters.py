@@ -51,7 +51,7 @@ from calibration.statistics.raters.reliability import (
 )
 from calibration.statistics.raters.repeats import Consistency, RepeatRate, consistency, pair_consistency, repeat_kappa
 from calibration.statistics.raters.severity_spread import SeveritySpread
-from calibration.statistics.report_reasons import NeverRepeated, OnlyJudges, TooFewAnswers, TwoValuedLabels
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.shares import ShareInterval
 
@@ -230,7 +230,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         hashed = sha256(f"{hashed} {data_hash(truth)}".encode()).hexdigest()
     frame = everybody.select(~everybody.is_judge)
     if len(everybody) and not len(frame):
-        return hashed, Missing.because(OnlyJudges("Only judges have answered in this study."))
+        return hashed, Missing.because(Undefined("OnlyJudges", "Only judges have answered in this study."))
     try:
         key = main_criterion(frame, str(settings["criterion"]))
         main = frame.of_criterion(key)
@@ -305,7 +305,7 @@ def _accuracy(first: ScoreFrame, who: Who, draws: int, seed: int) -> Accuracies:
 
 
 def _has_spread(first: ScoreFrame) -> Bools:
-    """Mark scores (n,) of criteria to which people gave three different values or more. Raises TwoValuedLabels.
+    """Mark scores (n,) of criteria to which people gave three different values or more. Raises Undefined.
 
     Of two values the rarer is nearly always farther than one sigma from the mean, whoever is right.
     """
@@ -314,12 +314,12 @@ def _has_spread(first: ScoreFrame) -> Bools:
     criteria, values = np.unique(pairs[:, 0], return_counts=True)
     kept = criteria[values > 2].astype(np.int64)
     if len(criteria) and not len(kept):
-        raise TwoValuedLabels("Every criterion has two values only; sigma says nothing about such labels.")
+        raise Undefined("TwoValuedLabels", "Every criterion has two values only; sigma says nothing about such labels.")
     return np.isin(first.criterion, kept)
 
 
 def _within_sigma(first: ScoreFrame) -> Accuracy:
-    """Compute accuracy of everybody in the frame by the means and the spread of its people. Raises TooFewAnswers."""
+    """Compute accuracy of everybody in the frame by the means and the spread of its people. Raises Undefined."""
     share = (first.value - first.low) / np.where(first.high > first.low, first.high - first.low, 1.0)
     try:
         return accuracy_within_sigma(
@@ -331,7 +331,7 @@ def _within_sigma(first: ScoreFrame) -> Accuracy:
             in_mean=~first.is_judge,
         )
     except TooFewRatings as error:
-        raise TooFewAnswers(str(error)) from error
+        raise Undefined("TooFewAnswers", str(error)) from error
 
 
 def _rate_rows(rates: Mapping[Hashable, Proportion], who: Who) -> list[RaterRate]:
@@ -399,7 +399,7 @@ def _consistency(frame: ScoreFrame, who: Who, around: Circumstances, draws: int,
     """Compute consistency on every task that a rater answered twice, over all criteria; nothing for single positions."""
     rows = _repeated(frame)
     if not len(rows):
-        raise NeverRepeated("Nobody was asked the same task twice.")
+        raise Undefined("NeverRepeated", "Nobody was asked the same task twice.")
     found = _repeat_rates(rows, draws, seed)
     kinds = []
     for door in sorted(set(who.doors.values())):
@@ -460,7 +460,7 @@ def _steady_rows(found: Consistency, who: Who) -> list[RaterConsistency]:
 def _sides(rows: ScoreFrame, around: Circumstances) -> Mapping[str, Proportion]:
     """Compute agreement of the first two answers to a pair, with the same sides and with swapped sides."""
     if not (rows.response_b > 0).any():
-        raise NeverRepeated("Only pairs have sides.")
+        raise Undefined("NeverRepeated", "Only pairs have sides.")
     pairs = rows.select((rows.response_b > 0) & (rows.repeat <= 1))
     order = np.lexsort([pairs.repeat, pairs.criterion, pairs.task, pairs.rater])
     same = (
@@ -470,7 +470,7 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> Mapping[str, Proportion]:
     first = around.first[around.rows(pairs.assignment)]
     known = (first[once] > 0) & (first[again] > 0)
     if not known.any():
-        raise NeverRepeated("It is not recorded which side was shown first.")
+        raise Undefined("NeverRepeated", "It is not recorded which side was shown first.")
     once, again = once[known], again[known]
     return {
         str(sides): share
@@ -486,7 +486,7 @@ def _sides(rows: ScoreFrame, around: Circumstances) -> Mapping[str, Proportion]:
 def _kappa(main: ScoreFrame, draws: int, seed: int) -> Kappa:
     rows = _repeated(main)
     if not len(rows):
-        raise NeverRepeated("Nobody was asked the same task twice.")
+        raise Undefined("NeverRepeated", "Nobody was asked the same task twice.")
     weights: Literal["quadratic"] | None = None if main.response_b.any() else "quadratic"
     return repeat_kappa(
         rows.value if weights else rows.label_values,

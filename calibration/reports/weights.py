@@ -14,7 +14,7 @@ from calibration.models import Fit, fitted_kind
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.report_reasons import NoPooling
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.resampling import FloatArray, IntervalKind, cluster_codes
 from calibration.statistics.weights.fit import fit_weights, weight_intervals
 from calibration.statistics.weights.gains import FamilyRows, Verdict, decided, gains_of
@@ -255,7 +255,7 @@ def _families(rows: Mapping[str, LabelledRows], floor: float, seed: int) -> list
 
 def _pooled(members: Mapping[str, FamilyRows], floor: float, seed: int) -> PoolingPath:
     if len(members) < 2:
-        raise NoPooling("One category has no family.")
+        raise Undefined("NoPooling", "One category has no family.")
     found = pool_weights(members, floor=floor, seed=seed)
     return PoolingPath(
         strength=found.strength,

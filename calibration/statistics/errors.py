@@ -6,6 +6,16 @@ from core.errors import UserError
 class NoStatistic(UserError):
     """The quantity asked for is not defined on this input."""
 
+    @property
+    def code(self) -> str:
+        """The name of the reason, which reports store and for which pages have a sentence."""
+        return type(self).__name__
+
+
+def code_of(error: BaseException) -> str:
+    """The name of the reason why there is no result: the code of a statistic's error, or else the error's own name."""
+    return error.code if isinstance(error, NoStatistic) else type(error).__name__
+
 
 class TooFewRatings(NoStatistic):
     """There are fewer ratings than the quantity needs: `n` were given, and `needed` is the minimum."""

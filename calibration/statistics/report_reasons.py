@@ -1,103 +1,55 @@
 """The reasons, in addition to those of the statistics, why a report has no result for a study. PURE."""
 
+from typing import Literal, TypeAlias
+
 from calibration.statistics.errors import NoStatistic
 
+Code: TypeAlias = Literal[
+    "AboutVerdicts",  # The study reviews a judge's verdicts, which ranks no model.
+    "AllTied",  # No comparison was decided for a side.
+    "NeverRepeated",  # No rater was given the same task twice.
+    "NeverSwapped",  # No pair was shown to the same rater from both sides.
+    "NoCategories",  # The scale is ordered, where labels without order are asked for.
+    "NoControls",  # Nothing with a known answer was rated.
+    "NoCorrectAnswers",  # The correct answers of no task are known.
+    "NoFamily",  # It is not known which model a judge is, or of which family.
+    "NoFurtherVerdicts",  # People scored every response that the judge scored, so the judge adds nothing to their scores.
+    "NoHints",  # It is not recorded that some answers were given with hints and others to the same tasks without.
+    "NoJudge",  # No judge has rated.
+    "NoLengths",  # The texts are not stored.
+    "NoPooling",  # There is only one category, so there is no family to pool its weights with.
+    "NoPositions",  # It is not recorded which side was shown first.
+    "NoSharedTasks",  # Fewer than two instructions were answered by every model.
+    "NoTimes",  # No time on task was recorded.
+    "OnlyJudges",  # No person has answered, so nothing can be said of raters.
+    "OnlySlots",  # The raters are positions in a data set, not persons.
+    "TooFewAnswers",  # No rater has given enough answers for a rate of their own.
+    "TooFewModelMeans",  # Fewer than three models, of which no correlation is computed.
+    "TooFewRanked",  # Fewer than two models with answers to enough instructions to be compared.
+    "TwoValuedLabels",  # Two values of every criterion, so distances in standard deviations say nothing.
+]
+"""A reason that no caller tells apart; a report stores it, and a page has a sentence for it."""
 
-class NoPositions(NoStatistic):
-    """It is not recorded which side was shown first."""
 
+class Undefined(NoStatistic):
+    """A report has no result for the reason that `code` names."""
 
-class NoLengths(NoStatistic):
-    """The texts are not stored."""
+    def __init__(self, code: Code, message: str) -> None:
+        self._code = code
+        super().__init__(message)
 
-
-class NoTimes(NoStatistic):
-    """No time on task was recorded."""
-
-
-class NoControls(NoStatistic):
-    """Nothing with a known answer was rated."""
-
-
-class NoCorrectAnswers(NoStatistic):
-    """The correct answers of no task are known."""
+    @property
+    def code(self) -> str:
+        return self._code
 
 
 class NoPairs(NoStatistic):
     """Two models were never compared."""
 
 
-class AllTied(NoStatistic):
-    """No comparison was decided for a side."""
-
-
-class NoCategories(NoStatistic):
-    """The scale is ordered, where labels without order are asked for."""
-
-
-class OnlyJudges(NoStatistic):
-    """No person has answered, so nothing can be said of raters."""
-
-
-class OnlySlots(NoStatistic):
-    """The raters are positions in a data set, not persons."""
-
-
 class TooFewModels(NoStatistic):
     """Fewer than two models."""
 
 
-class TooFewRanked(NoStatistic):
-    """Fewer than two models with answers to enough instructions to be compared."""
-
-
-class TooFewModelMeans(NoStatistic):
-    """Fewer than three models, of which no correlation is computed."""
-
-
-class TooFewAnswers(NoStatistic):
-    """No rater has given enough answers for a rate of their own."""
-
-
-class TwoValuedLabels(NoStatistic):
-    """Only two values were given to every criterion, so distances in standard deviations say nothing."""
-
-
-class NeverRepeated(NoStatistic):
-    """No rater was given the same task twice."""
-
-
-class NoHints(NoStatistic):
-    """It is not recorded that some answers were given with hints and others to the same tasks without."""
-
-
-class AboutVerdicts(NoStatistic):
-    """The study reviews a judge's verdicts, which ranks no model."""
-
-
-class NoSharedTasks(NoStatistic):
-    """Fewer than two instructions were answered by every model."""
-
-
-class NoPooling(NoStatistic):
-    """There is only one category, so there is no family to pool its weights with."""
-
-
-class NoJudge(NoStatistic):
-    """No judge has rated."""
-
-
-class NoFurtherVerdicts(NoStatistic):
-    """People scored every response that the judge scored, so the judge adds nothing to their scores."""
-
-
-class NeverSwapped(NoStatistic):
-    """No pair was shown to the same rater from both sides."""
-
-
 class NeverReviewed(NoStatistic):
     """Nobody has said whether a judge's verdicts are reasonable."""
-
-
-class NoFamily(NoStatistic):
-    """It is not known which model a judge is, or of which family."""

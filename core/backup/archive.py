@@ -28,10 +28,6 @@ JOURNAL = re.compile(r"journal/[A-Za-z0-9_.-]{1,200}\.jsonl")
 CHUNK = 1 << 20
 
 
-class BackupUnusable(UserError):
-    """The file is no backup, a part of one, or one that this program cannot restore; nothing has been changed."""
-
-
 @dataclass(frozen=True)
 class TableEntry:
     """What the file holds of a table. `next_id` is the number after the last that was given out, 0 if none are given.
@@ -131,21 +127,21 @@ class BackupArchive:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BackupArchive]:
-    """Open a backup and check that it is whole. Raises BackupUnusable, and so does reading in the block."""
+    """Open a backup and check that it is whole. Raises UserError, and so does reading in the block."""
     try:
         with tarfile.open(path, "r:") as tar:
             manifest = _manifest(path, tar)
             wanted = {table_file(name): entry.file for name, entry in manifest.tables.items()} | manifest.journal
             for name, digest in wanted.items():
                 if hashlib.file_digest(_member(tar, name), "sha256").hexdigest() != digest:  # type: ignore[arg-type]
-                    raise BackupUnusable(f"{path} is damaged: {name} is not what its manifest says. Use another copy.")
+                    raise UserError(f"{path} is damaged: {name} is not what its manifest says. Use another copy.")
             yield BackupArchive(path, tar, manifest)
     except (tarfile.TarError, EOFError, KeyError) as error:
-        raise BackupUnusable(
+        raise UserError(
             f"{path} is no backup, or only a part of one ({_words(error)}); make it again or copy it again."
         ) from error
     except OSError as error:
-        raise BackupUnusable(f"{path} cannot be read ({error.strerror or error}); check the name.") from error
+        raise UserError(f"{path} cannot be read ({error.strerror or error}); check the name.") from error
 
 
 def table_file(table: str) -> str:
@@ -163,8 +159,8 @@ def _manifest(path: Path, tar: tarfile.TarFile) -> Manifest:
                 raise ValueError("a name of the journal leads elsewhere")
             return manifest
     except (ValueError, TypeError, KeyError, RecursionError, cattrs.BaseValidationError) as error:
-        raise BackupUnusable(f"{path} is no backup: its manifest cannot be read. Use another copy.") from error
-    raise BackupUnusable(
+        raise UserError(f"{path} is no backup: its manifest cannot be read. Use another copy.") from error
+    raise UserError(
         f"{path} has the format {form!r} and this program reads {FORMAT!r}; restore it with the version that made it."
     )
 

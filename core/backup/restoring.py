@@ -9,7 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 
-from core.backup.archive import BackupArchive, BackupUnusable
+from core.backup.archive import BackupArchive
 from core.backup.environment import key_print
 from core.backup.rows import RowsHash, columns_of, insert_lines, lines_of, tables
 from core.backup.snapshot import set_next_id, without_triggers
@@ -32,21 +32,21 @@ class NotEmpty(UserError):
 
 
 def check_version(archive: BackupArchive, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Raise BackupUnusable unless the backup is of this version; migrate an empty database. Raises UserError."""
+    """Migrate an empty database. Raises UserError if the backup or the database is of another version."""
     theirs = {f"{app}.{name}" for app, names in archive.manifest.migrations.items() for name in names}
     needed, known = _migrations_of_this_program()
     lacking, extra = sorted(needed - theirs), sorted(theirs - known)
     if lacking or extra:
         words = [f"lacks {len(lacking)} of this version's migrations ({lacking[0]}, ...)"] if lacking else []
         words += [f"has {len(extra)} migrations that this version does not know ({extra[0]}, ...)"] if extra else []
-        raise BackupUnusable(
+        raise UserError(
             f"{archive.path} is a backup of another version, {archive.manifest.version}: it {' and '.join(words)}. "
             "Restore it with that version, and then upgrade; nothing has been changed."
         )
     models = tables()
     stated = {name: entry.columns for name, entry in archive.manifest.tables.items()}
     if stated != {name: [one.column for one in columns_of(model)] for name, model in models.items()}:
-        raise BackupUnusable(
+        raise UserError(
             f"{archive.path} does not have the tables and columns of this version; nothing has been changed. "
             "Use another copy, or the version that made it."
         )
@@ -90,7 +90,7 @@ def load(archive: BackupArchive, *, using: str = DEFAULT_DB_ALIAS, replace: bool
                         for count in insert_lines(model, lines, using=using):
                             shown(count)
                 except (ValueError, EOFError, DatabaseError) as error:
-                    raise BackupUnusable(
+                    raise UserError(
                         f"{archive.path} cannot be restored: {name} is refused ({str(error).strip().splitlines()[0]}). "
                         "Nothing has been changed; use another copy."
                     ) from error

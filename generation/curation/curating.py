@@ -30,10 +30,6 @@ MARKS = ",，;；"
 BAD_TAG = Wording("curation.bad_tag", "The tag %(tag)s must have 1 to %(most)s characters and no comma or semicolon.")
 
 
-class BadTag(UserError):
-    """A tag that an instruction cannot have."""
-
-
 @dataclass(frozen=True, slots=True)
 class CuratedInstruction:
     """An instruction by primary key, what the rules saw of it, and why it goes; None where it stays."""
@@ -157,23 +153,23 @@ def _rated_by_models(benchmark: Benchmark) -> dict[str, list[int]]:
 
 
 def ask_difficulty(benchmark: Benchmark, *, by: User | None = None) -> Benchmark:
-    """Make or complete the benchmark that asks models how difficult each instruction is. Raises NoQuestions."""
+    """Make or complete the benchmark that asks models how difficult each instruction is. Raises UserError."""
     names = {"en": f"{benchmark.slug}: difficulty", "zh-hans": f"{benchmark.slug}：难度"}
     return ask_about(benchmark, DIFFICULTY, QUESTIONS, names=names, by=by)
 
 
 def checked_tag(tag: str) -> str:
-    """The tag without white space around it. Raises BadTag."""
+    """The tag without white space around it. Raises UserError."""
     tag = storable(tag).strip()
     if not 1 <= len(tag) <= LONGEST_KEY or any(mark in tag for mark in MARKS):
-        raise BadTag(BAD_TAG(tag=repr(tag[:40]), most=LONGEST_KEY))
+        raise UserError(BAD_TAG(tag=repr(tag[:40]), most=LONGEST_KEY))
     return tag
 
 
 def apply_curation(curation: Curation, tag: str, *, by: User | None = None) -> Tagged:
     """Give the tag to the instructions that stay and take it from the others, all or none of it, and log it.
 
-    Raises BadTag.
+    Raises UserError.
     """
     tag = checked_tag(tag)
     staying = {row.pk for row in curation.rows if row.leaving is None}

@@ -31,15 +31,11 @@ LONG_SLUG = Wording(
 )
 
 
-class NoQuestions(UserError):
-    """There is nothing to ask about, or no room for the name of the questions."""
-
-
 def questions_slug(benchmark: Benchmark, about: str) -> str:
-    """The slug of the benchmark with the questions. Raises NoQuestions."""
+    """The slug of the benchmark with the questions. Raises UserError."""
     slug = f"{benchmark.slug}-{about}"
     if len(slug) > LONGEST_SLUG:
-        raise NoQuestions(LONG_SLUG(slug=slug, most=LONGEST_SLUG))
+        raise UserError(LONG_SLUG(slug=slug, most=LONGEST_SLUG))
     return slug
 
 
@@ -55,13 +51,13 @@ def ask_about(
     """Make the benchmark of the questions, or complete it: one for each instruction with a text, of the same name and tags.
 
     `wordings` are by language and have a place for the {conversation}. `instructions` are primary keys, None for all.
-    Raises NoQuestions.
+    Raises UserError.
     """
     rows = benchmark.instructions.filter(messages__isnull=False).exclude(messages=[]).order_by("pk")
     if instructions is not None:
         rows = rows.filter(pk__in=list(instructions))
     if not rows.exists():
-        raise NoQuestions(NO_TEXTS(benchmark=benchmark.slug))
+        raise UserError(NO_TEXTS(benchmark=benchmark.slug))
     slug = questions_slug(benchmark, about)
     with transaction.atomic():
         questions, _made = Benchmark.objects.get_or_create(

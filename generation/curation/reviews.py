@@ -18,10 +18,6 @@ NO_REASON = Wording("curation.no_reason", "Enter a reason why the instruction is
 LONG_REASON = Wording("curation.long_reason", "The reason has %(n)s characters; keep it to %(most)s.")
 
 
-class BadDecision(UserError):
-    """A decision without a reason, or with one that is too long."""
-
-
 @dataclass(frozen=True)
 class Decision:
     keep: bool
@@ -31,12 +27,12 @@ class Decision:
 
 
 def decide(instruction: Instruction, choice: str, reason: str, *, user: User) -> None:
-    """Record a decision: keep, drop or undo, which takes the last one back. Raises BadDecision."""
+    """Record a decision: keep, drop or undo, which takes the last one back. Raises UserError."""
     reason = storable(reason).strip()
     if choice == "drop" and not reason:
-        raise BadDecision(NO_REASON())
+        raise UserError(NO_REASON())
     if len(reason) > LONGEST_REASON:
-        raise BadDecision(LONG_REASON(n=len(reason), most=LONGEST_REASON))
+        raise UserError(LONG_REASON(n=len(reason), most=LONGEST_REASON))
     Event.objects.create(
         workspace_id=instruction.benchmark.workspace_id,
         actor=user,

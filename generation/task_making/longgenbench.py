@@ -20,10 +20,6 @@ SEPARATOR = "#*#"
 FINISHED = "*** finished ***"
 
 
-class BadLists(UserError):
-    """The file of scenarios lacks something; the message says where and what."""
-
-
 @dataclass(frozen=True)
 class Version:
     """How long a text is: what a part is called, how many there are, and the words of each.
@@ -58,21 +54,21 @@ class LongTask:
 
 
 def read_scenarios(data: Mapping[str, Any]) -> dict[str, Scenario]:
-    """Read the scenarios of a file such as fixtures/long_tasks/scenarios.json. Raises BadLists."""
+    """Read the scenarios of a file such as fixtures/long_tasks/scenarios.json. Raises UserError."""
     scenarios = {}
     try:
         for key, entry in data["scenarios"].items():
             lists = {name: tuple(map(str, entry[name])) for name in LISTS}
             for name, entries in lists.items():
                 if len(set(entries)) != len(entries) or len(entries) < LEAST_ENTRIES:
-                    raise BadLists(
+                    raise UserError(
                         f"Scenario {key!r}: the list {name!r} has {len(set(entries))} different entries of "
                         f"{len(entries)}; give at least {LEAST_ENTRIES}, each once."
                     )
             versions = {version: _version(entry["versions"][version]) for version in VERSIONS}
             scenarios[str(key)] = Scenario(str(key), str(entry["opening"]), str(entry["subjects"]), versions, lists)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadLists(
+        raise UserError(
             f"The scenarios cannot be read ({type(error).__name__}: {error}); give each scenario an opening, subjects, "
             f"versions, and the lists {', '.join(LISTS)}."
         ) from error

@@ -18,7 +18,7 @@ from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.causes import ALONE, CAUSES, TOLERANCE, AnswersBeside, Cause, causes_of
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.report_reasons import NoJudge
+from calibration.statistics.report_reasons import Undefined
 from judging.comparison.quoted_clauses import clauses_of, quoted
 
 MOST_TASKS = 100
@@ -110,7 +110,7 @@ def _causes(study: Study, frame: ScoreFrame, settings: Settings) -> CauseReport:
     judges = [row.judge for row in judges_by_verdicts(study) if row.verdicts > row.discredited]
     judge = next((one for one in judges if settings["judge"] in ("", one.public_id)), None)
     if judge is None:
-        raise NoJudge("No judge has rated responses of this study.")
+        raise Undefined("NoJudge", "No judge has rated responses of this study.")
     lines, places, keys = _lines(study, frame, judge)
     found = causes_of(lines, seed=int(settings["seed"]))
     people = frame.select(places)

@@ -292,7 +292,7 @@ def _correlation(name: str, correlate: Callable[..., PeopleCorrelation], scored:
     try:
         return {name: plain(correlate(scored, seed=seed))}
     except NoStatistic as error:
-        return {name: None, f"{name}_why": type(error).__name__}
+        return {name: None, f"{name}_why": error.code}
 
 
 def _item_agreement(people: ScoreFrame, verdicts: ScoreFrame, key: str, seed: int) -> ItemAgreement | NoItemAgreement:
@@ -316,5 +316,5 @@ def _item_agreement(people: ScoreFrame, verdicts: ScoreFrame, key: str, seed: in
         found = beside_people(labelled, of_judge, seed=seed)
         chance = outer_leave_one_out(tasks, of_people, of_judge).chance
     except NoStatistic as error:
-        return NoItemAgreement(key, None, type(error).__name__)
+        return NoItemAgreement(key, None, error.code)
     return ItemAgreement(key, found.judge, found.people, found.apart, chance, found.n)

@@ -31,7 +31,7 @@ from calibration.statistics.judges.agreement import (
     people_among_themselves,
 )
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.report_reasons import NoJudge
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.ties import level_places
 from judging.methods.pairs.composite import KEY as COMPOSITE, SPLITS, TooFewTasks, cross_fit, says_composite
@@ -301,7 +301,7 @@ def _asked(study: Study, frame: ScoreFrame, chosen: str) -> tuple[str, Verdicts]
         found = judges_verdicts(study, key)
         if found.names:
             return key, found
-    raise NoJudge("No judge has rated responses of this study.")
+    raise Undefined("NoJudge", "No judge has rated responses of this study.")
 
 
 def _models_of_pairs(people: ScoreFrame) -> list[str]:

@@ -27,7 +27,7 @@ from calibration.statistics.judges.correlations import (
     spearman_with_people,
 )
 from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs
-from calibration.statistics.report_reasons import NoJudge
+from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.ties import settle_ties
 from core.errors import UserError
 from generation.models import Category, Response
@@ -320,7 +320,7 @@ def correlation_of(method: MethodScores, people: People, *, seed: int = 0, faile
     try:
         found = spearman_with_people(people.beside(value, theirs), seed=seed)
     except NoStatistic as error:
-        return MethodCorrelation(*named, None, type(error).__name__, failed)
+        return MethodCorrelation(*named, None, error.code, failed)
     return MethodCorrelation(*named, found, "", failed)
 
 
@@ -372,7 +372,7 @@ def _report(study: Study, settings: Settings) -> MethodsAgainstPeople:
     methods = sorted(methods_of(study, people), key=_place)
     rows = [correlation_of(one, people, seed=seed, failed=_judge_of(one) in failed) for one in methods]
     if not any(row.n for row in rows):
-        raise NoJudge("No judge has rated responses of this study, and none of its responses has a text.")
+        raise Undefined("NoJudge", "No judge has rated responses of this study, and none of its responses has a text.")
     compared = compared_methods(methods, rows, people, seed=seed)
     if compared is not None and compared.found is not None:
         rho = dict(zip(compared.rows, (one.value for one in compared.found.rho), strict=True))

@@ -138,7 +138,7 @@ def standings(observations: Observations, wins: Observations, names: Mapping[int
     try:
         fitted = bradley_terry_intervals(comparisons)
     except NoStatistic as error:
-        strengthless = type(error).__name__
+        strengthless = error.code
     try:
         ranked = [int(str(model)) for place, model in enumerate(comparisons.models) if place not in out]
         ranks = ranks_of(observations.select(np.isin(observations.model, ranked)), names)

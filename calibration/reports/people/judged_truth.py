@@ -10,7 +10,7 @@ from calibration.data.verdicts import judges_verdicts
 from calibration.reports.people.shares import RaterLabelRates
 from calibration.reports.rater_effects import MOST_LABELS
 from calibration.statistics.raters.truth import label_rates
-from calibration.statistics.report_reasons import NoCorrectAnswers
+from calibration.statistics.report_reasons import Undefined
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,14 @@ class JudgedTruth:
 
 
 def judged_truth(study: Study, truth: ScoreFrame | None) -> list[JudgedTruth]:
-    """Compare judges' verdicts with the correct answers, on criteria of a few labels. Raises NoCorrectAnswers."""
+    """Compare judges' verdicts with the correct answers, on criteria of a few labels. Raises Undefined."""
     if truth is None or not len(truth):
-        raise NoCorrectAnswers("The study has no correct answers.")
+        raise Undefined("NoCorrectAnswers", "The study has no correct answers.")
     found = [row for key in truth.criterion_keys if (row := _on(study, truth, key)) is not None]
     if not found:
-        raise NoCorrectAnswers("No task that a judge has judged has a correct answer of two to four labels.")
+        raise Undefined(
+            "NoCorrectAnswers", "No task that a judge has judged has a correct answer of two to four labels."
+        )
     return found
 
 

@@ -16,7 +16,7 @@ from calibration.statistics.judges.powered_rankings import (
     powered_rankings,
     rankings_of_people,
 )
-from calibration.statistics.report_reasons import NoFurtherVerdicts, TooFewModels
+from calibration.statistics.report_reasons import TooFewModels, Undefined
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PoweredWins:
 
 
 def powered_preferences(people: ScoreFrame, judge: ScoreFrame, seed: int) -> PoweredWins:
-    """From preferences between two responses. Raises NothingToRead, NoFurtherVerdicts, TooFewModels, TooFewRatings."""
+    """From preferences between two responses. Raises NothingToRead, Undefined, TooFewModels, TooFewRatings."""
     theirs, own = preferences(people), preferences(judge)
     own = own.select((own.model > 0) & (own.model_b > 0) & (own.model != own.model_b))
     labelled = own.select(np.isin(own.task, theirs.task))
@@ -99,7 +99,7 @@ def powered_scores(people: ScoreFrame, judge: ScoreFrame, seed: int) -> PoweredW
 
 def _powered(labelled: LabelledPairs, other: JudgedPairs, names: list[str], seed: int) -> PoweredWins:
     if not other.first.size:
-        raise NoFurtherVerdicts("people compared every pair that the judge did")
+        raise Undefined("NoFurtherVerdicts", "people compared every pair that the judge did")
     both = powered_rankings(labelled, other, len(names), seed=seed)
     alone = rankings_of_people(labelled, len(names), seed=seed)
 

@@ -10,7 +10,7 @@ from calibration.reports.codec import Missing, part
 from calibration.reports.people.populations import or_none
 from calibration.statistics.raters.severity_spread import SeveritySpread, severity_spread
 from calibration.statistics.raters.standing import Standing, standings
-from calibration.statistics.report_reasons import OnlySlots
+from calibration.statistics.report_reasons import Undefined
 
 WORTH = 0.05
 """The difference in severity that a study should be able to show, as a share of the scale."""
@@ -39,9 +39,9 @@ class ScaleUse:
 
 
 def scale_use_part(frame: ScoreFrame, names: Mapping[int, str], slots: set[int]) -> ScaleUse:
-    """Compute the standing of every person. Raises OnlySlots."""
+    """Compute the standing of every person. Raises Undefined."""
     if slots and set(np.unique(frame.rater).tolist()) <= slots:
-        raise OnlySlots("The raters are positions in a data set.")
+        raise Undefined("OnlySlots", "The raters are positions in a data set.")
     found = standings(frame.value, items=frame.task, raters=frame.rater, instructions=frame.instruction)
     rows = [_row(names[int(str(pk))], one) for pk, one in found.items() if int(str(pk)) not in slots]
     return ScaleUse(sorted(rows, key=lambda row: (row.value is None, row.value or 0.0, row.rater)))

@@ -15,7 +15,7 @@ from calibration.reports.judge_matches import are_positions
 from calibration.reports.pair_rankings import PeopleSways, length_parts, people_sways, position_part
 from calibration.statistics.judges.bias import LengthBias, PositionBias, SwapAgreement, swap_agreement
 from calibration.statistics.judges.people_biases import Answers, SwapRates, swap_rates
-from calibration.statistics.report_reasons import NeverSwapped, NoPairs
+from calibration.statistics.report_reasons import NoPairs, Undefined
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _seen_twice(study: Study, judge: int | None) -> tuple[ScoreFrame, Floats, Fl
     """The first answers to each (rater, task) seen in both orders, their points and those of the second order.
 
     Points are those of the side that was shown first. Of several answers in one order, the first counts. Raises
-    NeverSwapped if nobody saw a pair in both orders.
+    Undefined if nobody saw a pair in both orders.
     """
     frame = score_frame(
         kinds=[Task.Kind.PAIR],
@@ -99,7 +99,7 @@ def _seen_twice(study: Study, judge: int | None) -> tuple[ScoreFrame, Floats, Fl
     second, again = _earliest(own.rater, own.task, own.criterion, own.repeat, side == 2)
     _, left, right = np.intersect1d(first, second, return_indices=True)
     if not left.size:
-        raise NeverSwapped("No pair was shown to the same rater from both sides.")
+        raise Undefined("NeverSwapped", "No pair was shown to the same rater from both sides.")
     return own.select(once[left]), points[once[left]], 1 - points[again[right]]
 
 

@@ -20,7 +20,7 @@ def missing_notes(parts: Iterable[tuple[str, object]]) -> list[str]:
 
 
 def error_words(why: str) -> str:
-    """Return the sentence for the name of the error that says why there is no answer."""
+    """Return the sentence for the code of the error that says why there is no answer."""
     said = {
         "ConfoundedEffects": gettext(
             "Two sources of variance change together in these ratings and cannot be told apart. Have more raters rate "

@@ -7,6 +7,7 @@ from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import ends_apart, number
+from calibration.statistics.errors import code_of
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.templatetags.studies import by_items as by_items
 from core.messages.counts import counted
@@ -62,7 +63,7 @@ def criterion_words(key: str) -> str:
 
 
 def reason_words(why: str) -> str:
-    """Explain why a statistic has no answer, by its error's name in calibration.statistics.errors or data.frames."""
+    """Explain why a statistic has no answer, by its error's code (calibration.statistics.errors.code_of)."""
     said = {
         "NothingToRead": gettext("There are no answers yet that can be used here."),
         "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Have more people rate."),
@@ -89,12 +90,12 @@ def refusal_words(error: Exception) -> str:
 def refusal_facts(error: Exception) -> dict[str, Any]:
     """Collect the facts behind the sentence about a refused fit, as plain values to store."""
     facts = {
-        "why": type(error).__name__,
+        "why": code_of(error),
         "message": str(error),
         "small": [list(one) for one in getattr(error, "small", ())],
         "category": getattr(error, "category", ""),
         "family": getattr(error, "family", None),
-        "cause": type(error.__cause__).__name__ if error.__cause__ else "",
+        "cause": code_of(error.__cause__) if error.__cause__ else "",
     }
     return {name: fact for name, fact in facts.items() if fact or (name == "family" and fact is not None)}
 

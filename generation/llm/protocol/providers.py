@@ -22,10 +22,6 @@ HIGHEST_PRICE = Decimal(100_000)
 """Of a million tokens; the database keeps six digits before the point."""
 
 
-class BadProviders(UserError):
-    """The file is not of the shape of a file of providers; the sentence says where."""
-
-
 @dataclass(frozen=True)
 class ListedModel:
     """A model in a provider's price list, as of `as_of` in `currency`; `retired` is the day on which it ends."""
@@ -54,7 +50,7 @@ class Provider:
 
 
 def read_providers(*paths: Path) -> tuple[Provider, ...]:
-    """Read the files; a later one adds providers, and replaces what it says of known ones. Raises BadProviders."""
+    """Read the files; a later one adds providers, and replaces what it says of known ones. Raises UserError."""
     known: dict[str, Provider] = {}
     for path in paths:
         for provider in _in_file(path):
@@ -86,21 +82,21 @@ def provider_at(base_url: str, providers: Sequence[Provider]) -> Provider | None
 def _in_file(path: Path) -> list[Provider]:
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise BadProviders(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB; give a file of providers.")
+            raise UserError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB; give a file of providers.")
         whole = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadProviders(f"{path} cannot be read ({error.strerror}); give an existing file.") from error
+        raise UserError(f"{path} cannot be read ({error.strerror}); give an existing file.") from error
     except (ValueError, RecursionError) as error:
-        raise BadProviders(f"{path} is not JSON ({error}); correct it there.") from error
+        raise UserError(f"{path} is not JSON ({error}); correct it there.") from error
     place = str(path)
     whole = _object(whole, place)
     currency = _text(whole.get("currency"), f"{place}: currency")
     if len(currency) != 3 or not currency.isupper():
-        raise BadProviders(f"{place}: the currency {currency!r} is not three capital letters, such as USD.")
+        raise UserError(f"{place}: the currency {currency!r} is not three capital letters, such as USD.")
     as_of = _day(whole.get("as_of"), f"{place}: as_of")
     listed = whole.get("providers")
     if not isinstance(listed, list):
-        raise BadProviders(f"{place}: providers must be a list of objects.")
+        raise UserError(f"{place}: providers must be a list of objects.")
     return [_provider(row, f"{place}: provider {n}", currency, as_of) for n, row in enumerate(listed, 1)]
 
 
@@ -113,12 +109,12 @@ def _provider(row: object, place: str, currency: str, as_of: date) -> Provider:
         try:
             origin = origin_of(address)
         except BadAddress as error:
-            raise BadProviders(f"{place}: {address!r} is not an address such as https://api.example.com/v1.") from error
+            raise UserError(f"{place}: {address!r} is not an address such as https://api.example.com/v1.") from error
         if origin.scheme != "https":
-            raise BadProviders(f"{place}: {address!r} does not begin with https://, so a key could be read on the way.")
+            raise UserError(f"{place}: {address!r} does not begin with https://, so a key could be read on the way.")
     for key in keys:
         if key.upper().startswith(OWN_VARIABLES):
-            raise BadProviders(f"{place}: {key} belongs to Plumbline itself and is sent to no provider.")
+            raise UserError(f"{place}: {key} belongs to Plumbline itself and is sent to no provider.")
     models = _object(row.get("models", {}), f"{place}: models")
     listed = {
         str(model): _model(str(model), said, f"{place}: {model}", currency, as_of) for model, said in models.items()
@@ -130,7 +126,7 @@ def _model(name: str, row: object, place: str, currency: str, as_of: date) -> Li
     row = _object(row, place)
     form = row.get("form", "chat")
     if form not in FORMS:
-        raise BadProviders(f"{place}: the form {form!r} is neither chat nor responses.")
+        raise UserError(f"{place}: the form {form!r} is neither chat nor responses.")
     prices = None
     if "read" in row or "written" in row:
         prices = Prices(*(_price(row.get(half), f"{place}: {half}") for half in ("read", "written")))
@@ -142,9 +138,9 @@ def _price(value: object, place: str) -> Decimal:
     try:
         price = Decimal(value if isinstance(value, str | int) and not isinstance(value, bool) else "none")
     except InvalidOperation as error:
-        raise BadProviders(f'{place}: give the price of a million tokens in quotation marks, such as "2.5".') from error
+        raise UserError(f'{place}: give the price of a million tokens in quotation marks, such as "2.5".') from error
     if not (price.is_finite() and 0 <= price <= HIGHEST_PRICE):
-        raise BadProviders(f"{place}: {price} is not a price from 0 to {HIGHEST_PRICE} for a million tokens.")
+        raise UserError(f"{place}: {price} is not a price from 0 to {HIGHEST_PRICE} for a million tokens.")
     return price
 
 
@@ -152,22 +148,22 @@ def _day(value: object, place: str) -> date:
     try:
         return date.fromisoformat(_text(value, place))
     except ValueError as error:
-        raise BadProviders(f"{place}: {value!r} is not a day such as 2026-11-28.") from error
+        raise UserError(f"{place}: {value!r} is not a day such as 2026-11-28.") from error
 
 
 def _object(value: object, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise BadProviders(f"{place} must be a JSON object.")
+        raise UserError(f"{place} must be a JSON object.")
     return value
 
 
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise BadProviders(f"{place} must be a text.")
+        raise UserError(f"{place} must be a text.")
     return value.strip()
 
 
 def _texts(value: object, place: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value:
-        raise BadProviders(f"{place} must be a list of texts.")
+        raise UserError(f"{place} must be a list of texts.")
     return tuple(_text(one, place) for one in value)

@@ -154,7 +154,7 @@ def board_or_reason(
     except (NotOnScale, NothingScored) as error:
         return None, {"reason": off_scale, "detail": for_reader(error)}
     except NoStatistic as error:
-        return None, {"reason": off_scale, "detail": error_words(type(error).__name__)}
+        return None, {"reason": off_scale, "detail": error_words(error.code)}
 
 
 def _file_of(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpResponse:

@@ -120,7 +120,7 @@ def standings_block(board: Leaderboard) -> Block | None:
     try:
         table = standings(board.observations, board.wins, board.model_names)
     except NoStatistic as error:
-        return Block("tournament", title, reason=error_words(type(error).__name__))
+        return Block("tournament", title, reason=error_words(error.code))
     columns = [
         Column(gettext("Model")),
         Column(gettext("Points"), 1),

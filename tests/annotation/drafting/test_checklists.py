@@ -7,9 +7,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from accounts.models import Event
-from annotation.drafting.checklists import BadChecklist, approve, drafted, own_checklist
+from annotation.drafting.checklists import approve, drafted, own_checklist
 from annotation.importing.instruction_rubrics import InstructionRubrics
 from annotation.models import Rubric
+from core.errors import UserError
 from core.tables.bad_rows import Place, refuse
 from generation.importers.records import InstructionRecord
 from generation.models import GenerationRun, Instruction
@@ -113,7 +114,7 @@ def test_approved_questions_are_the_instructions_own_checklist_and_other_criteri
     ("questions", "why"), [([" "], "at least one"), ([f"q{n}?" for n in range(21)], "at most 20"), (["x" * 501], "500")]
 )
 def test_a_checklist_that_cannot_be_is_refused(benchmark, questions, why):
-    with pytest.raises(BadChecklist, match=why):
+    with pytest.raises(UserError, match=why):
         approve(instruction(), questions, by=make_user("lead"))
     assert not Rubric.objects.exists() and not Event.objects.filter(verb="checklist approved").exists()
 

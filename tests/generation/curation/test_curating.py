@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import Event
-from generation.curation.reviews import BadDecision, decide, decisions_of
+from core.errors import UserError
+from generation.curation.reviews import decide, decisions_of
 from generation.models import Benchmark, Instruction
 from tests.factories import make_user, make_workspace
 from tests.generation.hostile_server import HostileServer, says_or_streams
@@ -85,9 +86,9 @@ def test_people_decide_above_the_rules_and_may_take_it_back():
     decide(river, "undo", "", user=user)
     result()
     assert tagged() == ["i0", "i1", "i2"]
-    with pytest.raises(BadDecision, match="reason"):
+    with pytest.raises(UserError, match="reason"):
         decide(river, "drop", "  ", user=user)
-    with pytest.raises(BadDecision, match="500"):
+    with pytest.raises(UserError, match="500"):
         decide(river, "drop", "x" * 501, user=user)
 
 

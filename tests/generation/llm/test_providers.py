@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from core.errors import UserError
 from generation.llm.protocol.allowed_hosts import origin_of
 from generation.llm.protocol.prices import Prices
-from generation.llm.protocol.providers import BadProviders, key_rules, provider_at, read_providers
+from generation.llm.protocol.providers import key_rules, provider_at, read_providers
 
 OURS = settings.BASE_DIR / "fixtures" / "providers" / "providers.json"
 
@@ -91,14 +92,14 @@ def test_another_server_is_no_provider():
 )
 def test_a_file_that_makes_no_sense_is_refused_with_its_place(tmp_path, changes, words):
     path = written(tmp_path, **changes)
-    with pytest.raises(BadProviders, match=words) as caught:
+    with pytest.raises(UserError, match=words) as caught:
         read_providers(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_that_is_absent_or_no_json_is_refused(tmp_path):
-    with pytest.raises(BadProviders, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         read_providers(tmp_path / "absent.json")
     (tmp_path / "half.json").write_text('{"currency": ')
-    with pytest.raises(BadProviders, match="is not JSON"):
+    with pytest.raises(UserError, match="is not JSON"):
         read_providers(tmp_path / "half.json")

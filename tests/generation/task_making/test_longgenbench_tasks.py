@@ -7,7 +7,8 @@ import pytest
 from django.conf import settings
 from hypothesis import given, settings as limits, strategies as st
 
-from generation.task_making.longgenbench import LEAST_ENTRIES, LISTS, BadLists, long_tasks, read_scenarios
+from core.errors import UserError
+from generation.task_making.longgenbench import LEAST_ENTRIES, LISTS, long_tasks, read_scenarios
 
 DATA = json.loads((settings.BASE_DIR / "fixtures/long_tasks/scenarios.json").read_text(encoding="utf-8"))
 SCENARIOS = read_scenarios(DATA)
@@ -86,5 +87,5 @@ def test_a_seed_gives_the_same_tasks_whatever_their_number():
     ],
 )
 def test_a_file_that_lacks_something_is_refused(change, said):
-    with pytest.raises(BadLists, match=said):
+    with pytest.raises(UserError, match=said):
         read_scenarios({"scenarios": {"diary": {**DATA["scenarios"]["diary"], **change}}})
