@@ -1,11 +1,11 @@
 """Studies, their tasks, and the stored counts of large studies."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User, Workspace
-from annotation.models.rubrics import Guideline, Rubric
+from annotation.models.rubrics import Criterion, Guideline, Rubric
 from core.db.public_ids import new_public_id
 from core.messages.localized import localized
 from generation.models import Benchmark, Response
@@ -69,6 +69,14 @@ class Study(models.Model):
         }
         return kinds.get(Study.Kind(self.kind), Task.Kind.SINGLE)
 
+    def asked_criteria(self, *, checks: bool = True) -> QuerySet[Criterion]:
+        """The criteria that its tasks ask for; without `checks`, those of ordinary tasks alone.
+
+        An index finds the first task of each rubric: a list of the rubrics of all tasks would read every task.
+        """
+        tasks = Task.objects.filter(study=self, answer_rubric=OuterRef("rubric"))
+        return Criterion.objects.filter(Exists(tasks if checks else tasks.filter(gold__isnull=True)))
+
 
 class Task(models.Model):
     """A unit to rate: one response, a pair, a part of a response, or the verdict of an assignment.
@@ -110,7 +118,8 @@ class Task(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["study", "position"], condition=Q(gold__isnull=False), name="task_that_checks_raters")
+            models.Index(fields=["study", "position"], condition=Q(gold__isnull=False), name="task_that_checks_raters"),
+            models.Index(fields=["study", "answer_rubric"], name="task_of_a_rubric"),
         ]
 
     def __str__(self) -> str:

@@ -48,8 +48,7 @@ class Disagreement:
 
 def measured_criteria(study: Study) -> list[Criterion]:
     """The criteria on which disagreement is measured: those of the first role that the study's rubrics have."""
-    rubrics = Task.objects.filter(study=study, gold__isnull=True).order_by().values("answer_rubric").distinct()
-    criteria = list(Criterion.objects.filter(rubric__in=rubrics))
+    criteria = list(study.asked_criteria(checks=False))
     for role in ROLES_IN_TURN:
         found = [criterion for criterion in criteria if criterion.role == role]
         if found:

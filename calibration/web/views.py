@@ -82,8 +82,7 @@ def _weights_page(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _can_be_fitted(study: Study) -> bool:
     """Whether the study collects checklist items and an overall score; true as long as it has no tasks."""
-    asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric"))
-    roles = set(asked.order_by().values_list("role", flat=True).distinct())
+    roles = set(study.asked_criteria().order_by().values_list("role", flat=True).distinct())
     return not roles or {Criterion.Role.ITEM, Criterion.Role.OVERALL} <= roles
 
 

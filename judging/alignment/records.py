@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User, Workspace
 from accounts.permissions import workspaces_read_by
-from annotation.models import Criterion, Study, Task
+from annotation.models import Study
 from calibration.data.frames import ABOUT_RESPONSES, Bools, NothingToRead, ScoreFrame
 from calibration.data.scores import score_frame
 from calibration.reports.agreement import ROLE_ORDER
@@ -89,8 +89,7 @@ def people_of(study: Study) -> ScoreFrame:
 
 def criteria_asked(study: Study) -> list[str]:
     """Return the keys of the criteria that the study asks about: overall first, then the others in the order of a rubric."""
-    rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
-    found = Criterion.objects.filter(rubric__in=rubrics).order_by("position", "pk").values_list("role", "key")
+    found = study.asked_criteria().order_by("position", "pk").values_list("role", "key")
     asked = sorted((pair for pair in found if pair[0] in ROLE_ORDER), key=lambda pair: ROLE_ORDER.index(pair[0]))
     return list(dict.fromkeys(key for _role, key in asked))
 

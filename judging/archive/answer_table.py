@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Criterion, Score, Study, latest_scores, why_not_counted
+from annotation.models import Assignment, Score, Study, latest_scores, why_not_counted
 from core.tables.formula_cells import CsvWriter
 
 Cell: TypeAlias = str | float | int | bool | None
@@ -96,9 +96,7 @@ def _answers(study: Study) -> QuerySet[Assignment]:
 
 def _criterion_keys(study: Study) -> list[str]:
     """The keys of all criteria that the study's tasks ask for, in the order of the rubrics."""
-    asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric")).order_by(
-        "rubric", "position", "pk"
-    )
+    asked = study.asked_criteria().order_by("rubric", "position", "pk")
     return list(dict.fromkeys(asked.values_list("key", flat=True)))
 
 

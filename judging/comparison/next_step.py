@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 
-from annotation.models import Assignment, Criterion, Rater, Seat, Study, Task, counting
+from annotation.models import Assignment, Criterion, Rater, Rubric, Seat, Study, Task, counting
 from annotation.policies.policies import Selection
 from calibration.models import Fit, Report
 from calibration.reports.criterion_matches import BY_CRITERION
@@ -192,8 +192,10 @@ def _with_enough_answers(wanted: Mapping[int, int]) -> set[int]:
 
 def _numbers_of_items(pks: list[int]) -> dict[int, tuple[int, bool]]:
     """By study, how many checklist items its rubrics ask in all, and whether they ask for an overall score as well."""
-    asked = Task.objects.filter(study__in=pks, gold__isnull=True).order_by()
-    rubrics = list(asked.values_list("study", "answer_rubric").distinct())
+    tasks = Task.objects.filter(answer_rubric=OuterRef("pk"), gold__isnull=True)
+    own = [Rubric.objects.filter(Exists(tasks.filter(study=pk))).order_by().annotate(asked_in=Value(pk)) for pk in pks]
+    parts = [found.values_list("asked_in", "pk") for found in own]
+    rubrics = list(parts[0].union(*parts[1:], all=True)) if parts else []
     roles = Criterion.objects.filter(rubric__in={rubric for _study, rubric in rubrics}).order_by()
     of_rubric: dict[int, Counter[str]] = {}
     for rubric, role in roles.values_list("rubric", "role"):

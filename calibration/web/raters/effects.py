@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext
 
-from annotation.models import Criterion, Study, Task
+from annotation.models import Study
 from annotation.policies.policies import Policies
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
@@ -377,8 +377,7 @@ def _consensus_answer(found: Consensus) -> str:
 
 def label_words(study: Study, key: str) -> dict[float, str]:
     """Names by label value; levels that share a value, such as a tie and both bad, have a label each."""
-    rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
-    criterion = Criterion.objects.filter(rubric__in=rubrics, key=key).order_by("pk").first()
+    criterion = study.asked_criteria().filter(key=key).order_by("pk").first()
     if criterion is None:
         return {}
     found: dict[float, str] = {}

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext, ngettext
 
 from accounts.models import Workspace
-from annotation.models import Criterion, Study, Task
+from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.drawing import decimals
 from calibration.fits.export import certificate_of
@@ -156,8 +156,7 @@ def criterion_questions(study: Study) -> dict[str, str]:
 
 
 def _criterion_questions(study: Study) -> dict[str, str]:
-    rubrics = Task.objects.filter(study=study).order_by().values("answer_rubric").distinct()
-    criteria = Criterion.objects.filter(rubric__in=rubrics).order_by("rubric_id", "position")
+    criteria = study.asked_criteria().order_by("rubric_id", "position")
     found: dict[str, str] = {}
     for criterion in criteria:
         found.setdefault(criterion.key, criterion.question if criterion.questions else criterion_words(criterion.key))

@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from annotation.models import Criterion, Rater, Study
+from annotation.models import Rater, Study
 from calibration.data.frames import ABOUT_RESPONSES, ScoreFrame
 from calibration.data.scores import score_frame
 from calibration.data.verdicts import judged_elsewhere
@@ -221,7 +221,7 @@ def _soft(study: Study, judge: Rater) -> tuple[dict[int, float], bool]:
 
 
 def _is_between(study: Study, own: ScoreFrame) -> bool:
-    asked = Criterion.objects.filter(rubric__in=study.tasks.values("answer_rubric"), key__in=own.criterion_keys)
+    asked = study.asked_criteria().filter(key__in=own.criterion_keys)
     levels: dict[str, set[float]] = defaultdict(set)
     for criterion in asked:
         levels[criterion.key] |= {float(level["value"]) for level in criterion.levels}

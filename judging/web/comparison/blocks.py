@@ -221,8 +221,7 @@ def _coefficients(report: JudgeComparison) -> list[CoefficientRow]:
 def _questions(study: Study) -> dict[str, str]:
     """Each item's question in the reader's language; if rubrics differ in wording, the first one's."""
     found: dict[str, str] = {}
-    rubrics = study.tasks.order_by().values("answer_rubric").distinct()
-    for criterion in Criterion.objects.filter(rubric__in=rubrics, role=Criterion.Role.ITEM).order_by("position", "pk"):
+    for criterion in study.asked_criteria().filter(role=Criterion.Role.ITEM).order_by("position", "pk"):
         found.setdefault(criterion.key, criterion.question)
     return found
 
