@@ -178,11 +178,12 @@ def _populations(
         for place, (name, (x, y)) in enumerate(rows.items()):
             sums = cluster_sums(x, y, codes[ends[place] : ends[place + 1]], groups)
             stacks[name] = sums.without_each() if without else sums
-        parents = _parent(keys, [(parts[name], sums) for name, sums in stacks.items()], groups, floor)
+        together = _together(keys, [(parts[name], sums) for name, sums in stacks.items()], groups)
+        parents, free = floored_solve(together, floor), unconstrained_solve(together)
         found, defined = [], np.ones(groups, dtype=np.bool_)
         for name, sums in stacks.items():
-            own = parents[:, parts[name].columns]
-            values, known = _quantities(sums, own, strength, floor)
+            columns = parts[name].columns
+            values, known = _quantities(sums, parents[:, columns], free[:, columns], strength, floor)
             found.append(values)
             defined &= known
         return np.column_stack(found), defined
@@ -203,14 +204,17 @@ def _populations(
     return intervals
 
 
-def _quantities(sums: Sums, parents: FloatArray, strength: float, floor: float) -> tuple[FloatArray, BoolArray]:
-    """The quantities of fit_quantities, at this pooling strength; the coefficients without a floor are pooled as well."""
+def _quantities(
+    sums: Sums, parents: FloatArray, free: FloatArray, strength: float, floor: float
+) -> tuple[FloatArray, BoolArray]:
+    """The quantities of fit_quantities, at this pooling strength. The coefficients without a floor are drawn toward the
+    parent's without a floor, `free`: a parent's weight at the floor does not move when something is left out."""
     raw = pooled_solve(sums, parents, strength, floor)
     found, defined = fit_quantities(sums, floor, raw)
     p = parents.shape[1]
     total = raw.sum(axis=1, keepdims=True)
-    free = parents if isinf(strength) else unconstrained_solve(_drawn_toward(sums, parents, strength))
-    found[:, p : 2 * p] = 100 * free / np.where(total > 0, total, 1.0)
+    own = free if isinf(strength) else unconstrained_solve(_drawn_toward(sums, free, strength))
+    found[:, p : 2 * p] = 100 * own / np.where(total > 0, total, 1.0)
     return found, defined
 
 
@@ -243,7 +247,12 @@ def _gather(
 
 
 def _parent(keys: list[str], parts: list[tuple[_Category, Sums]], stack: int, floor: float) -> FloatArray:
-    """Raw weights (stack, keys) fitted to the rows of all categories; a key a category lacks counts 0 there."""
+    """Raw weights (stack, keys) fitted to the rows of all categories."""
+    return floored_solve(_together(keys, parts, stack), floor)
+
+
+def _together(keys: list[str], parts: list[tuple[_Category, Sums]], stack: int) -> Sums:
+    """The sums (stack) of the rows of all categories; a key a category lacks counts 0 there."""
     size = len(keys)
     gram, xy = np.zeros((stack, size, size)), np.zeros((stack, size))
     yy, y, n = np.zeros(stack), np.zeros(stack), np.zeros(stack)
@@ -251,7 +260,7 @@ def _parent(keys: list[str], parts: list[tuple[_Category, Sums]], stack: int, fl
         gram[:, part.columns[:, None], part.columns[None, :]] += sums.gram
         xy[:, part.columns] += sums.xy
         yy, y, n = yy + sums.yy, y + sums.y, n + sums.n
-    return floored_solve(Sums(gram, xy, yy, y, n), floor)
+    return Sums(gram, xy, yy, y, n)
 
 
 def _path_errors(

@@ -1,5 +1,5 @@
 import json
-from math import inf
+from math import inf, isinf
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from calibration.statistics.weights.certificates import (
 )
 from calibration.statistics.weights.fit import certify_weights, fit_weights, pool_weights
 from calibration.statistics.weights.least_squares import cluster_sums, floored_solve
+from calibration.statistics.weights.populations import TheseEnds, weight_populations
 
 RECIPE_ITEMS = ["grammar", "fluency", "verbosity", "structure", "success"]
 HANNA_ITEMS = ["Relevance", "Coherence", "Empathy", "Surprise", "Complexity"]
@@ -446,6 +447,25 @@ class TestPooling:
         off_plain = np.mean([np.abs(c.plain_raw_weights - truth).mean() for c in pooled.categories.values()])
         off_pooled = np.mean([np.abs(c.raw_weights - truth).mean() for c in pooled.categories.values()])
         assert off_pooled < off_plain
+
+    def test_pooled_altogether_a_weight_at_its_floor_has_the_interval_of_the_fit_of_all_rows(self):
+        rng = np.random.default_rng(7)
+        instructions, raters = np.repeat(np.arange(24), 4), np.tile(np.arange(6), 16)
+        x = np.round(rng.random((96, 3)) * 4) / 4
+        y = np.clip(x @ np.array([3.0, 0.45, 4.0]) + rng.normal(size=96), 0, 10)
+        of = instructions % 3
+        pooled = pool_weights(
+            {name: (x[of == name], y[of == name], ["a", "b", "c"], instructions[of == name]) for name in (0, 1, 2)},
+            raters={name: raters[of == name] for name in (0, 1, 2)},
+        )
+        fit = fit_weights(x, y)
+        none = TheseEnds(fit.weights, fit.weights, fit.r2, fit.r2, "none")
+        whole = weight_populations(x, y, instructions, raters, floor=0.5, at_floor=fit.at_floor, these=none)
+        assert isinf(pooled.strength) and fit.at_floor.tolist() == [False, True, False]
+        for part in pooled.categories.values():
+            found = part.populations
+            assert found is not None
+            assert found.such_low == pytest.approx(whole.such_low) and found.such_high == pytest.approx(whole.such_high)
 
     def test_a_strength_barely_above_nought_does_what_the_plain_fit_does(self):
         # Items that differ on three rows only: a billionth of a row is all that tells some weights apart.
