@@ -4,7 +4,7 @@ A rank correlation with people's means is one: it is computed anew without each 
 rater's answers to one instruction), as populations.py does from sums.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from calibration.statistics.populations import CrossedVariance, NotStated, left_out_groups
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
 
+NUMBERS_AT_ONCE = 200_000
+"""Ratings of all replicates that are computed together: more of them leave the processor's cache."""
 MOST_REPLICATES = 400
 """Above this many instructions, raters or cells, 200 random groups of them are left out in their place."""
 
@@ -62,23 +64,24 @@ def variance_of_replicates(found: Replicates, *, least_raters: int = 3, between:
 def replicated(
     instruction: IntArray,
     rater: IntArray,
-    values: Callable[[BoolArray], Sequence[float]],
+    values: Callable[[BoolArray], FloatArray],
     between: Sequence[bool],
     *,
     least_raters: int = 3,
     intervals: bool = True,
     seed: int = 0,
 ) -> list[tuple[CrossedVariance, FloatArray] | tuple[None, FloatArray]]:
-    """Variances of each quantity of `values` (kept ratings (n,) -> q numbers), and the quantity without each instruction.
+    """Variances of each quantity of `values` (kept ratings (b, n) -> (b, q)), and the quantity without each instruction.
 
     instruction and rater (n,) are codes from 0 up of the ratings; `between` (q,) is that of variance_of_replicates. None
     stands where a quantity is undefined (not finite) on all ratings. Without `intervals` nothing is left out.
     """
-    value = np.array(values(np.ones(instruction.size, dtype=np.bool_)), dtype=np.float64)
+    value = values(np.ones((1, instruction.size), dtype=np.bool_))[0]
     without: list[FloatArray] = [np.zeros((0, value.size))] * 3
     if intervals:
+        at_once = max(1, NUMBERS_AT_ONCE // instruction.size)
         without = [
-            np.array([values(codes != code) for code in range(int(codes.max()) + 1)], dtype=np.float64)
+            np.concatenate([values(codes != some[:, None]) for some in _parts(int(codes.max()) + 1, at_once)])
             for codes in left_out_groups(instruction, rater, most=MOST_REPLICATES, seed=seed)
         ]
     sizes = len(np.unique(instruction)), len(np.unique(rater))
@@ -92,6 +95,11 @@ def replicated(
         variance = variance_of_replicates(replicates, least_raters=least_raters, between=of_raters)
         found.append((variance, by_instruction[:, 0]))
     return found
+
+
+def _parts(groups: int, at_once: int) -> Iterator[IntArray]:
+    for start in range(0, groups, at_once):
+        yield np.arange(start, min(start + at_once, groups))
 
 
 def _spread(values: FloatArray) -> FloatArray | None:

@@ -8,15 +8,15 @@ both scores without the mean of the model or of the instruction.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.judges.estimates import PeopleEstimate, holm, people_estimate
+from calibration.statistics.masked_rows import mean_difference, product, product_within, ranks, slope, tau
 from calibration.statistics.populations import Scale
 from calibration.statistics.replicates import replicated
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
@@ -25,7 +25,6 @@ from calibration.statistics.ties import settle_ties
 LEAST_RESPONSES = 3
 DECIMALS = 9
 """Means that differ by less are tied."""
-SMALL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -155,16 +154,15 @@ class MethodsCompared:
 def compare_methods(scored: ScoredResponses, methods: FloatArray, *, seed: int = 0) -> MethodsCompared:
     """Compare methods' scores (methods, m) of the same responses, in place of a judge's. Raises as judge_correlation."""
     data = _checked(replace(scored, judge=methods[0]), vary=True)
-    table = [ranks(settle_ties(np.asarray(row, dtype=np.float64))) for row in methods]
+    table = [settle_ties(np.asarray(row, dtype=np.float64)) for row in methods]
     places = list(combinations(range(len(methods)), 2))
 
-    def values(kept: BoolArray) -> list[float]:
-        line = data.response[kept]
-        counts = np.bincount(line, minlength=data.judge.size)
+    def values(kept: BoolArray) -> FloatArray:
+        y, _, counts = _means(data, kept)
         rated = counts > 0
-        y = ranks(np.round(sum_by(line, data.judge.size, data.value[kept])[rated] / counts[rated], DECIMALS))
-        rho = [product(ranks(row[rated]), y) for row in table]
-        return [*rho, *(rho[one] - rho[other] for one, other in places)]
+        theirs = ranks(y, rated)
+        rho = [product(ranks(row, rated), theirs, rated) for row in table]
+        return np.column_stack([*rho, *(rho[one] - rho[other] for one, other in places)])
 
     names = [f"rho {place}" for place in range(len(methods))]
     scales: list[Scale] = ["correlation" for _ in names]
@@ -216,14 +214,14 @@ def _estimates(
 
 def _from_replicates(
     data: ScoredResponses,
-    values: Callable[[BoolArray], list[float]],
+    values: Callable[[BoolArray], FloatArray],
     scales: Sequence[Scale],
     between: Sequence[bool],
     *,
     intervals: bool,
     seed: int,
 ) -> list[PeopleEstimate | None]:
-    """The quantities of `values` (kept ratings (n,) -> a number for each scale), None where one is undefined."""
+    """The quantities of `values` (kept ratings (b, n) -> (b, scales)), None where one is undefined."""
     lines = data.instruction[data.response], data.rater
     found = replicated(*lines, values, between, intervals=intervals, seed=seed)
     return [
@@ -247,13 +245,15 @@ def _checked(scored: ScoredResponses, *, vary: bool) -> ScoredResponses:
     for what, values in (("scores compared", judge), ("scores compared against", means)):
         if vary and np.ptp(values) == 0:
             raise ConstantScores(what, float(values[0]))
+    # In the order of the responses, a response's ratings are neighbours, which _means adds up.
+    order = np.argsort(scored.response, kind="stable")
     return ScoredResponses(
         judge,
         _codes(scored.instruction),
         _codes(scored.model),
-        np.asarray(scored.response, dtype=np.int64),
-        _codes(scored.rater),
-        value,
+        np.asarray(scored.response, dtype=np.int64)[order],
+        _codes(scored.rater)[order],
+        value[order],
         scored.positions,
     )
 
@@ -262,79 +262,41 @@ def _codes(values: IntArray) -> IntArray:
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _values(data: ScoredResponses, names: tuple[str, ...], kept: BoolArray) -> list[float]:
-    """The quantities of the ratings that are `kept` (n,), nan where one is undefined."""
-    from scipy.stats import kendalltau
+def _means(data: ScoredResponses, kept: BoolArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """People's mean scores of the responses (b, m) from the ratings that are `kept` (b, n), 0 where there are none; the sums
+    and the numbers of these ratings."""
+    starts = np.searchsorted(data.response, np.arange(data.judge.size))
+    sums = np.add.reduceat(np.where(kept, data.value, 0.0), starts, axis=1)
+    counts = np.add.reduceat(kept, starts, axis=1, dtype=np.int64)
+    return np.round(sums / np.maximum(counts, 1), DECIMALS), sums, counts
 
-    line, value, rater = data.response[kept], data.value[kept], data.rater[kept]
-    counts = np.bincount(line, minlength=data.judge.size)
-    sums = sum_by(line, data.judge.size, value)
+
+def _values(data: ScoredResponses, names: tuple[str, ...], kept: BoolArray) -> FloatArray:
+    """The quantities (b, names) of the ratings that are `kept` (b, n), nan where one is undefined."""
+    x, (y, sums, counts) = data.judge, _means(data, kept)
     rated = counts > 0
-    x, y = data.judge[rated], np.round(sums[rated] / counts[rated], DECIMALS)
-    several = counts[line] > 1
-    own = value[several]
-    others = np.round((sums[line] - value)[several] / (counts[line][several] - 1), DECIMALS)
-    who = rater[several]
-    memo: dict[str, float] = {}
+    line, own = data.response, data.value
+    several = kept & (counts[:, line] > 1)
+    others = np.round((sums[:, line] - own) / np.maximum(counts[:, line] - 1, 1), DECIMALS)
 
-    def slope() -> float:
-        return memo.setdefault("slope", _slope(x, y))
+    @cache
+    def judge_slope() -> FloatArray:
+        return slope(x, y, rated)
 
-    def person_slope() -> float:
-        return memo.setdefault("person_slope", _slope(own, others, who))
+    @cache
+    def person_slope() -> FloatArray:
+        return slope(own, others, several, data.rater)
 
-    ways: dict[str, Any] = {
-        "spearman": lambda: product(ranks(x), ranks(y)),
-        "kendall": lambda: float(kendalltau(x, y).statistic) if _vary(x, y) else np.nan,
-        "pearson": lambda: product(x, y),
-        "within_models": partial(_within, x, y, data.model[rated]),
-        "within_instructions": partial(_within, x, y, data.instruction[rated]),
-        "person": lambda: product(ranks(own), ranks(others)),
-        "slope": slope,
+    ways: dict[str, Callable[[], FloatArray]] = {
+        "spearman": lambda: product(ranks(x, rated), ranks(y, rated), rated),
+        "kendall": lambda: tau(x, y, rated),
+        "pearson": lambda: product(x, y, rated),
+        "within_models": lambda: product_within(x, y, rated, data.model),
+        "within_instructions": lambda: product_within(x, y, rated, data.instruction),
+        "person": lambda: product(ranks(own, several), ranks(others, several), several),
+        "slope": judge_slope,
         "person_slope": person_slope,
-        "apart": lambda: float((x - y).mean()) if x.size else np.nan,
-        "slopes_apart": lambda: slope() - person_slope(),
+        "apart": lambda: mean_difference(x, y, rated),
+        "slopes_apart": lambda: judge_slope() - person_slope(),
     }
-    return [ways[name]() for name in names]
-
-
-def _vary(x: FloatArray, y: FloatArray) -> bool:
-    return x.size > 1 and float(np.ptp(x)) > 0 and float(np.ptp(y)) > 0
-
-
-def product(x: FloatArray, y: FloatArray) -> float:
-    """Pearson's r of x and y (n,), nan where one of them does not vary."""
-    if not _vary(x, y):
-        return float("nan")
-    a, b = x - x.mean(), y - y.mean()
-    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
-
-
-def ranks(values: FloatArray) -> FloatArray:
-    """Mid-ranks (n,): tied values share the mean of their ranks."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place.reshape(-1)], dtype=np.float64)
-
-
-def _centred(values: FloatArray, groups: IntArray) -> FloatArray:
-    size = np.maximum(np.bincount(groups), 1)
-    return np.asarray(values - (np.bincount(groups, weights=values) / size)[groups], dtype=np.float64)
-
-
-def _within(x: FloatArray, y: FloatArray, groups: IntArray) -> float:
-    """Pearson's r of what is left without each group's mean; nan where that is nothing, or with a single group."""
-    if not x.size or groups.min() == groups.max():
-        return float("nan")
-    a, b = _centred(x, groups), _centred(y, groups)
-    if min(float(a @ a), float(b @ b)) <= SMALL * max(float(x @ x), float(y @ y), 1.0):
-        return float("nan")
-    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
-
-
-def _slope(x: FloatArray, y: FloatArray, groups: IntArray | None = None) -> float:
-    """The least-squares slope of y on x, within groups if there are any; nan where x does not vary."""
-    if x.size < LEAST_RESPONSES:
-        return float("nan")
-    a = x - x.mean() if groups is None else _centred(x, groups)
-    spread = float(a @ a)
-    return float("nan") if spread <= SMALL * x.size else float(a @ y) / spread
+    return np.column_stack([ways[name]() for name in names])
