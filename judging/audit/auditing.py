@@ -8,6 +8,7 @@ import numpy as np
 
 from calibration.statistics.agreement.proportions import clustered_proportions
 from calibration.statistics.agreement.such_raters import alpha_variance
+from calibration.statistics.design.needed import detectable
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import CrossedVariance
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
@@ -17,7 +18,6 @@ from judging.audit.copies import OTHERS, copied_shares
 from judging.audit.families import family_of
 from judging.audit.measures import (
     NOTHING,
-    Tested,
     common_lines,
     correlation_agreement,
     estimate,
@@ -296,7 +296,7 @@ class Findings:
             else:
                 self.cannot_say.append(messages.NOT_DEFINED(what=what))
             return
-        detectable = detectable_size(tested)
+        size = detectable(tested.error, tested.freedom)
         effect = estimate(found, place, "plain")
         self.checks.append(
             Check(
@@ -307,9 +307,9 @@ class Findings:
                 p=min(1.0, family * tested.p),
                 corrected=min(1.0, family * tested.p),
                 finding=False,
-                detectable=detectable,
+                detectable=size,
                 items=found.n_instructions,
-                needed=_needed(found, place, tested.population, small) if detectable > small else None,
+                needed=_needed(found, place, tested.population, small) if size > small else None,
                 about=person,
             )
         )
@@ -341,13 +341,6 @@ class Findings:
         value = np.array([float(stays.mean())])
         found = CrossedVariance(value, variance, missing, missing, missing, k, 1, "few_raters")
         self._test(name, "swaps", found, 0, SMALL_SHARE)
-
-
-def detectable_size(tested: Tested) -> float:
-    """The effect that a test at 5 % finds with a power of 80 %: the sum of both quantiles of t times the standard error."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(tested.freedom, 0.975) + stdtrit(tested.freedom, 0.8)) * tested.error
 
 
 def _places_in_time(moments: FloatArray) -> FloatArray:

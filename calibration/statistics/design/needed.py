@@ -1,9 +1,10 @@
-"""How many more would do: the number of units at which a stated difference is shown with 80 % power. PURE."""
+"""How many more would do, and what would be found: numbers of units and sizes of effects with 80 % power. PURE."""
 
 from math import ceil
 
 Z_TWO_SIDED, Z_POWER = 1.959963984540054, 0.8416212335729143
 """Standard normal quantiles of a two-sided test at 5 % and of 80 % power."""
+POWER = 0.8
 MOST = 1_000_000
 
 
@@ -24,3 +25,14 @@ def needed_for(
         return None
     n = variance * units / room
     return max(2, ceil(n)) if n <= MOST else None
+
+
+def detectable(error: float, freedom: float, *, level: float = 0.05) -> float:
+    """The size of an effect that a two-sided t test finds with 80 % power, for its standard error and degrees of freedom.
+
+    The noncentrality of t at which it exceeds its quantile with this probability, times the error. The sum of the quantiles
+    of both, which is often taken for it, has a power of 77 % with two degrees of freedom and of 73 % with one.
+    """
+    from scipy.special import nctdtrinc, stdtrit
+
+    return float(nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, 1 - level / 2))) * error

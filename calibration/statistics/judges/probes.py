@@ -14,12 +14,13 @@ import numpy as np
 from calibration.statistics.agreement.proportions import share_ends_of_clusters
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.crossed import holm
+from calibration.statistics.design.needed import POWER, detectable
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, Labels, cluster_codes
 
 FEW_CHANGES = 5
 """Under this many instructions with a change, no variance is estimated from them."""
-LEVEL, POWER = 0.05, 0.8
+LEVEL = 0.05
 NOTHING = 1e-12
 
 Ground: TypeAlias = Literal["t", "bound"]
@@ -128,14 +129,13 @@ def _effect(probe: ProbedVerdicts, level: float) -> ProbeEffect:
     by_share = share * probe.step
     if moved < FEW_CHANGES:
         low, high = _bound(mean, moved, count)
-        p, ground, detectable = _sign_test(sums), "bound", by_share
+        p, ground, size = _sign_test(sums), "bound", by_share
     else:
         error = _error(sums - mean * entries, count, n) or abs(mean) / (count + 1)
         reach, freedom = float(stdtrit(count - 1, 1 - LEVEL / 2)), count - 1
         low, high = max(-1.0, mean - reach * error), min(1.0, mean + reach * error)
         p, ground = float(min(1.0, 2 * stdtr(freedom, -abs(mean) / error))), "t"
-        wanted = float(stdtrit(freedom, 1 - level / 2) + stdtrit(freedom, POWER))
-        detectable = max(wanted * error, by_share)
+        size = max(detectable(error, freedom, level=level), by_share)
     known = np.isfinite(probe.alone)
     alone, p_changed = None, None
     if known.any() and len(np.unique(code[known])) >= MIN_CLUSTERS:
@@ -147,7 +147,7 @@ def _effect(probe: ProbedVerdicts, level: float) -> ProbeEffect:
         high=high,
         p=p,
         ground=ground,  # type: ignore[arg-type]
-        detectable=min(1.0, detectable),
+        detectable=min(1.0, size),
         detectable_share=share,
         changed=_share(np.asarray(probe.changed, dtype=np.float64), code, count),
         alone=alone,

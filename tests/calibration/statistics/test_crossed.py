@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from scipy.stats import t as student
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.crossed import CellSums, crossed_ratios, crossed_refits, holm
-from calibration.statistics.design.needed import needed_for
+from calibration.statistics.design.needed import detectable, needed_for
 
 INSTRUCTIONS, RATERS = 30, 6
 
@@ -101,3 +102,12 @@ def test_how_many_would_do_has_the_power_it_says():
     means = rng.normal(0.3, np.sqrt(1 / 88), size=20_000)
     assert np.mean(np.abs(means) > 1.96 * np.sqrt(1 / 88)) == pytest.approx(0.8, abs=0.01)
     assert needed_for(0.3, 1 / 40, 40, fixed=0.02) is None and needed_for(0.0, 1 / 40, 40) is None
+
+
+@pytest.mark.parametrize(("freedom", "level"), [(1, 0.05), (2, 0.05), (4, 0.05), (4, 0.001), (60, 0.05)])
+def test_a_detectable_effect_is_found_in_eighty_percent(freedom, level):
+    rng = np.random.default_rng(4)
+    size, draws = detectable(2.0, freedom, level=level), 40_000
+    error = 2.0 * np.sqrt(rng.chisquare(freedom, draws) / freedom)
+    found = np.abs(rng.normal(size, 2.0, draws)) / error > stdtrit(freedom, 1 - level / 2)
+    assert found.mean() == pytest.approx(0.8, abs=0.01)
