@@ -111,6 +111,7 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/routing/", routing.routing, name="routing"),
     path("w/<str:workspace>/studies/<str:slug>/routing/draws/", routing.draw_for_people, name="draw_for_people"),
     path("w/<str:workspace>/studies/<str:slug>/transport/", comparisons.transport, name="transport"),
+    path("w/<str:workspace>/studies/<str:slug>/loaded-verdicts/", comparisons.loaded_verdicts, name="loaded_verdicts"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/", aligning.alignments, name="alignments"),
     path("w/<str:workspace>/studies/<str:slug>/alignments/begin/", aligning.begin, name="begin_alignment"),
     path("alignments/<str:public_id>/", aligning.alignment, name="alignment"),

@@ -131,6 +131,26 @@ def draw_anchors(request: Request, public_id: str) -> ApiResponse:
         raise Unusable(str(error)) from error
 
 
+class LoadedVerdictsSerializer(serializers.Serializer[Any]):
+    """A judge's verdicts on a study's responses that came from a file."""
+
+    id = serializers.CharField(
+        source="public_id", help_text="What a bridge and a draw of anchors take in place of a run."
+    )
+    judge = serializers.CharField(source="judge.name")
+    study = serializers.CharField(source="study.slug")
+    tasks = serializers.IntegerField(source="n", help_text="Tasks about single responses that it has a verdict on.")
+
+
+@extend_schema(operation_id="loaded_verdicts", responses=LoadedVerdictsSerializer(many=True))
+@api_view(["GET"])
+@needs(Scope.READ)
+def loaded_verdicts(request: Request, workspace: str, slug: str) -> ApiResponse:
+    """Return the judges' verdicts from files on the responses of a study or of its benchmark, which no run of ours gave."""
+    study = study_to_read(request, workspace, slug)
+    return ApiResponse(LoadedVerdictsSerializer(loaded_in([study.workspace], near=study), many=True).data)
+
+
 @extend_schema(
     operation_id="transport",
     parameters=[

@@ -659,6 +659,17 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/load/", public_id), body=body)
         return answered
 
+    def loaded_verdicts(self, workspace: str, slug: str) -> list[shapes.LoadedVerdicts]:
+        """Return the judges' verdicts from files on the responses of a study or of its benchmark, which no run of ours
+        gave.
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.LoadedVerdicts] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/loaded-verdicts/", workspace, slug)
+        )
+        return answered
+
     def make_cohort(self, workspace: str, slug: str, body: shapes.WantedCohort) -> shapes.OpenCohort:
         """List the cohorts of a study, or make one (for owners and leads), whose answer has its entry link and codes.
 

@@ -154,6 +154,17 @@ class Judge(TypedDict):
     created_at: str
 
 
+class LoadedVerdicts(TypedDict):
+    """
+    A judge's verdicts on a study's responses that came from a file.
+    """
+
+    id: str
+    judge: str
+    study: str
+    tasks: int
+
+
 class Loading(TypedDict):
     leave_out_bad_rows: NotRequired[bool]
 

@@ -115,6 +115,7 @@ SCOPES = {
     "draw_anchors": "run",
     "causes": "read",
     "transport": "read",
+    "loaded_verdicts": "read",
     "routing": "read",
     "draw_for_people": "change",
     "panel": "read",
@@ -234,7 +235,7 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
     of["paper_tables"] = study.benchmark.slug
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
-    of |= dict.fromkeys(("causes", "transport", "panel", "judge_table"), study.slug)
+    of |= dict.fromkeys(("causes", "transport", "loaded_verdicts", "panel", "judge_table"), study.slug)
     of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:

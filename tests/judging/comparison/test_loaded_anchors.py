@@ -76,6 +76,8 @@ def test_page_command_and_api_take_them(client, old, new, retired, django_assert
     call_command("bridge", "retired judge", ask="new judge", per_model=15, price=True, json=True, stdout=out)
     _token, secret = issue_token(user=lead, name="script", scopes=["read", "run"])
     head = {"headers": {"Authorization": f"Bearer {secret}"}, "content_type": "application/json"}
+    listed = client.get(reverse("api:loaded_verdicts", args=[old.study.workspace.slug, old.study.slug]), **head)
+    assert listed.json() == [{"id": loaded.public_id, "judge": "retired judge", "study": old.study.slug, "tasks": 80}]
     body = {"judge": "new judge", "per_model": 15, "price_only": True}
     told = client.post(f"/api/v1/runs/{loaded.public_id}/anchors/", body, **head)
     assert told.json() == json.loads(out.getvalue()) and told.json()["anchors"] == 30
@@ -108,3 +110,5 @@ def test_nobody_outside_the_workspace_sees_them(client, old, retired):  # noqa: 
     client.force_login(stranger)
     address = reverse("judging:draw_anchors", args=[loaded.public_id])
     assert client.get(address).status_code in (403, 404)
+    listed = reverse("api:loaded_verdicts", args=[old.study.workspace.slug, old.study.slug])
+    assert client.get(listed).status_code in (403, 404)
