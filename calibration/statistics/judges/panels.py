@@ -20,7 +20,7 @@ from calibration.statistics.design.needed import needed_for
 from calibration.statistics.errors import ConstantScores, TooFewRatings
 from calibration.statistics.judges.estimates import PeopleEstimate, people_estimate
 from calibration.statistics.populations import CrossedVariance, left_out_groups
-from calibration.statistics.replicates import MOST_REPLICATES, Replicates, variance_of_replicates
+from calibration.statistics.replicates import MOST_REPLICATES, NUMBERS_AT_ONCE, Replicates, variance_of_replicates
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistics.weights.least_squares import Sums, floored_solve
 
@@ -204,7 +204,8 @@ def weights_by_fold(given: JudgedAlike, fold: IntArray, folds: int) -> FloatArra
 def panel_values(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> FloatArray:
     """The quantities of panel_variances without their variances. Raises as panel_gain."""
     fitted = _fitted(given, folds, seed)
-    return _quantities(fitted.rows, fitted.people, fitted.predicted, SPLITS)
+    found = _quantities(fitted.rows, fitted.people[None], fitted.predicted, SPLITS)
+    return np.asarray(found[0], dtype=np.float64)
 
 
 def panel_variances(
@@ -291,15 +292,16 @@ def _predicted(trained: Sequence[_Trained], scores: FloatArray, fold: IntArray) 
 def _quantities(rows: _Differences, people: FloatArray, predicted: FloatArray, splits: int) -> FloatArray:
     """R2 of the panel and of the best single judge, their difference, and R2 of each judge alone: means over the splits.
 
-    `predicted` (splits x (2 + judges), n) are the predictions; nan where people's differences are all alike.
+    `predicted` (splits x (2 + judges), n) are the predictions of each of `people` (b, n); the result is (b, 3 + judges), nan
+    where people's differences are all alike.
     """
     left = rows.left(np.vstack([people, predicted]))
-    whole = float(left[0] @ left[0])
-    if whole <= 0:
-        return np.full(1 + len(predicted) // splits, np.nan)
-    each = 1 - ((left[1:] - left[0]) ** 2).sum(axis=1) / whole
-    r2 = each.reshape(splits, -1).mean(axis=0)
-    return np.concatenate([[r2[0], r2[1], r2[0] - r2[1]], r2[2:]])
+    theirs, ours = left[: len(people)], left[len(people) :]
+    whole = (theirs**2).sum(axis=1)
+    errors = whole[:, None] - 2 * theirs @ ours.T + (ours**2).sum(axis=1)
+    each = 1 - errors / np.where(whole > 0, whole, np.nan)[:, None]
+    r2 = each.reshape(len(people), splits, -1).mean(axis=1)
+    return np.column_stack([r2[:, :2], r2[:, 0] - r2[:, 1], r2[:, 2:]])
 
 
 def _moments(rows: _Differences, people: FloatArray, scores: FloatArray) -> FloatArray:
@@ -382,19 +384,10 @@ def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
     The choice of the best judge jumps, for which leaving out one instruction at a time finds no variance; a bootstrap does.
     """
     rows, people, place = fitted.rows, fitted.people, fitted.place
-
-    def values(chosen: BoolArray) -> FloatArray:
-        counts = np.bincount(place[chosen], minlength=len(people))
-        known = counts > 0
-        means = sum_by(place[chosen], len(people), fitted.value[chosen])[known] / counts[known]
-        return _quantities(rows.select(known), means, fitted.predicted[:, known], SPLITS)
-
     instruction = rows.instruction[place]
-    value = values(np.ones(instruction.size, dtype=np.bool_))
+    value = _quantities(rows, people[None], fitted.predicted, SPLITS)[0]
     _, of_raters, cells = left_out_groups(instruction, fitted.rater, most=MOST_REPLICATES, seed=seed)
-    by_rater, by_cell = (
-        np.array([values(codes != code) for code in range(int(codes.max()) + 1)]) for codes in (of_raters, cells)
-    )
+    by_rater, by_cell = (_without_each(fitted, codes) for codes in (of_raters, cells))
     k = int(rows.instruction.max()) + 1
     _, first = np.unique(rows.instruction, return_index=True)
     chosen = fitted.rng.integers(0, k, size=(draws, k))
@@ -412,6 +405,29 @@ def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
         one = slice(at, at + 1)
         replicates = Replicates(value[one], by_instruction[:, one], by_rater[:, one], by_cell[:, one], *sizes)
         found.append(variance_of_replicates(replicates))
+    return found
+
+
+def _without_each(fitted: _Fitted, codes: IntArray) -> FloatArray:
+    """The quantities (groups, 3 + judges) without the ratings of each group; `codes` (m,) are those of the ratings."""
+    n, groups = len(fitted.people), int(codes.max()) + 1
+    given, sums = np.bincount(fitted.place, minlength=n), sum_by(fitted.place, n, fitted.value)
+    found = np.empty((groups, 1 + len(fitted.predicted) // SPLITS))
+    at_once = max(1, NUMBERS_AT_ONCE // n)
+    for start in range(0, groups, at_once):
+        size = min(at_once, groups - start)
+        taken = (codes >= start) & (codes < start + size)
+        cell = (codes[taken] - start) * n + fitted.place[taken]
+        counts = given - np.bincount(cell, minlength=size * n).reshape(size, n)
+        means = sums - np.bincount(cell, weights=fitted.value[taken], minlength=size * n).reshape(size, n)
+        means, known = means / np.maximum(counts, 1), counts > 0
+        whole = known.all(axis=1)
+        if whole.any():
+            found[start : start + size][whole] = _quantities(fitted.rows, means[whole], fitted.predicted, SPLITS)
+        for at in np.flatnonzero(~whole):
+            kept = known[at]
+            rows, predicted = fitted.rows.select(kept), fitted.predicted[:, kept]
+            found[start + at] = _quantities(rows, means[None, at, kept], predicted, SPLITS)[0]
     return found
 
 

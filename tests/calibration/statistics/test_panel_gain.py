@@ -7,7 +7,15 @@ import pytest
 
 from calibration.statistics.design.stacking import stacked_panel
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.judges.panels import JudgedAlike, _fitted, _from_moments, _moments, _quantities, panel_gain
+from calibration.statistics.judges.panels import (
+    JudgedAlike,
+    _fitted,
+    _from_moments,
+    _moments,
+    _quantities,
+    _without_each,
+    panel_gain,
+)
 
 INSTRUCTIONS, MODELS, RATERS = 30, 4, 4
 
@@ -52,7 +60,28 @@ def test_sums_of_products_give_what_the_rows_give(pairs):
     moments = _moments(fitted.rows, fitted.people, fitted.scores)
     first = np.unique(fitted.rows.instruction, return_index=True)[1]
     found = _from_moments(moments, 3, [fold[first] for fold in fitted.splits], np.ones((1, INSTRUCTIONS)))
-    assert found[0] == pytest.approx(_quantities(fitted.rows, fitted.people, fitted.predicted, 3))
+    assert found[0] == pytest.approx(_quantities(fitted.rows, fitted.people[None], fitted.predicted, 3)[0])
+
+
+def test_what_leaving_out_changes_is_computed_together_as_one_by_one(monkeypatch):
+    """Also where a response loses its only rating, and where the replicates are too many for one part."""
+    monkeypatch.setattr("calibration.statistics.judges.panels.NUMBERS_AT_ONCE", 1_000)
+    data = given([0.7, 0.2])
+    some = (data.rater == 0) | (np.random.default_rng(6).random(len(data.rater)) < 0.6)
+    fitted = _fitted(replace(data, response=data.response[some], rater=data.rater[some], value=data.value[some]), 5, 0)
+    size = len(fitted.people)
+    codes = np.random.default_rng(5).integers(60, size=len(fitted.place))
+    found = _without_each(fitted, codes)
+    alone = 0
+    for code in range(60):
+        kept = codes != code
+        counts = np.bincount(fitted.place[kept], minlength=size)
+        rated = counts > 0
+        alone += not rated.all()
+        means = np.bincount(fitted.place[kept], weights=fitted.value[kept], minlength=size)[rated] / counts[rated]
+        one = _quantities(fitted.rows.select(rated), means[None], fitted.predicted[:, rated], 3)[0]
+        assert found[code] == pytest.approx(one, abs=1e-12)
+    assert 0 < alone < 60
 
 
 def test_a_judge_without_relation_is_not_shown_to_help():
