@@ -1,4 +1,4 @@
-"""How long it takes from `pip install FILE.whl` to the address that the demonstration prints.
+"""How long it takes from `pip install FILE.whl` until the address that the demonstration prints answers.
 
     make bench NAME=install
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def serve(programs: Path, place: Path) -> float:
-    """Make and serve the demonstration; return when its address was printed, after its page has answered."""
+    """Make and serve the demonstration; return when the page at the address that it printed has answered."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = str(one.getsockname()[1])
@@ -69,10 +69,8 @@ def serve(programs: Path, place: Path) -> float:
         start_new_session=True,
     )
     try:
-        address = wait_for_address(server, LONGEST)
-        shown = time.perf_counter()
-        answers(address)
-        return shown
+        answers(wait_for_address(server, LONGEST))
+        return time.perf_counter()
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.communicate(timeout=60)
