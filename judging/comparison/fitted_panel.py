@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from accounts.models import Event, User, Workspace
 from annotation.models import Criterion, Rater, Score, Study
 from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.judges.panels import weights_by_fold
+from calibration.statistics.judges.panels import LEAST_JUDGES, weights_by_fold
 from core.clock import Clock
 from core.errors import UserError
 from core.messages.message import Wording
@@ -32,8 +32,8 @@ LONGEST_NAME = 150
 
 ONE_MEMBER = Wording(
     "panel.one_member",
-    "The fit gives weight to fewer than two judges, so the panel would be one judge alone; use that judge, or add judges "
-    "that say something else.",
+    "A panel needs at least %(needed)s judges with a weight above 0, and the fit gives one to %(n)s; use one judge alone, "
+    "or add judges that say something else.",
 )
 MIXED_ANSWERS = Wording(
     "panel.mixed_answers",
@@ -64,8 +64,8 @@ def make_fitted_panel(
     Raises UserError where it would be one judge alone, its judges answer different criteria, or its name is taken.
     """
     kept = [at for at, member in enumerate(report.found.members) if member.slope > 0]
-    if len(kept) < 2:
-        raise UserError(ONE_MEMBER())
+    if len(kept) < LEAST_JUDGES:
+        raise UserError(ONE_MEMBER(needed=LEAST_JUDGES, n=len(kept)))
     ids = [report.ids[at] for at in kept]
     raters = {row.public_id: row for row in Rater.objects.filter(public_id__in=ids, workspace=study.workspace_id)}
     members = [raters[one] for one in ids]

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from annotation.models import Study, Task
+from calibration.statistics.resampling import MIN_CLUSTERS
 from core.errors import UserError
 from core.messages.message import Wording
 from generation.llm.protocol.prices import UNLIMITED, Ceiling
@@ -54,8 +55,8 @@ class ProbesRefused(UserError):
 
 READS_NOTHING = Wording(
     "probe.reads_nothing",
-    "Probes change a response or a prompt and ask again, and method %(method)s reads no text with a prompt; choose a judge "
-    "whose method has a prompt.",
+    "Probes need at least 1 prompt to ask again with, and responses to at least %(needed)s instructions, and method "
+    "%(method)s reads no text with a prompt; choose a judge whose method has a prompt.",
 )
 PANEL = Wording(
     "probe.panel", "%(judge)s combines the verdicts of other judges and is asked nothing itself; probe its members."
@@ -160,7 +161,7 @@ def check_judge(judge: Judge) -> None:
     if judge.jurors.exists():
         raise ProbesRefused(PANEL(judge=judge))
     if METHODS[judge.method].transport != Transport.CHAT:
-        raise ProbesRefused(READS_NOTHING(method=judge.method))
+        raise ProbesRefused(READS_NOTHING(method=judge.method, needed=MIN_CLUSTERS))
 
 
 def judges_pairs(judge: Judge) -> bool:

@@ -149,7 +149,7 @@ def test_it_is_a_judge_like_any_other_in_cards_tables_panels_and_bridges():
 
 def test_a_panel_of_one_is_refused_in_a_sentence():
     study = judged_study([0.9, -0.9], instructions=24)
-    with pytest.raises(UserError, match="one judge alone"):
+    with pytest.raises(UserError, match="at least 2 judges with a weight above 0, and the fit gives one to 1"):
         made(study)
     assert not Judge.objects.exists()
 

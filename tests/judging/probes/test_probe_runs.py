@@ -198,7 +198,9 @@ def test_a_bad_request_is_refused_in_a_sentence(study, wanted, said):
 
 def test_a_judge_without_a_prompt_and_a_study_with_too_few_instructions_are_refused(study):
     rule = create_rule_judge(workspace=study.workspace, method="shorter")
-    with pytest.raises(ProbesRefused, match="reads no text with a prompt"):
+    with pytest.raises(
+        ProbesRefused, match=r"at least 1 prompt .* at least 20 instructions, and method shorter reads no text"
+    ):
         ProbeRequest(rule, study)
     small = written(make_checklist_study(instructions=19, models=2, slug="small", workspace=study.workspace))
     with pytest.raises(ProbesRefused, match=r"at least 20 instructions, and .* can be asked about 19"):
