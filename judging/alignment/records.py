@@ -21,7 +21,6 @@ from calibration.statistics.judges.alignment import (
     SMALLEST_SHARE,
     USUAL_SHARES,
     Part,
-    instructions_needed,
     split,
     usable_shares,
 )
@@ -150,7 +149,7 @@ def begin_alignment(
             parts = split(rated, shares=usable, seed=seed, kept=kept)
         except TooFewRatings as error:
             least = {str(part): n for part, n in LEAST.items()}
-            raise AlignmentRefused(TOO_FEW(n=len(rated), needed=instructions_needed(usable), **least)) from error
+            raise AlignmentRefused(TOO_FEW(n=error.n, needed=error.needed, **least)) from error
         Alignment.objects.filter(pk__in=unused).delete()
         made = Alignment.objects.create(
             study=study,

@@ -54,13 +54,14 @@ def sizes_of(n: int, shares: Shares) -> tuple[int, int, int]:
     return int(whole[0]), int(whole[1]), int(whole[2])
 
 
-def instructions_needed(shares: Shares = USUAL_SHARES) -> int:
-    """The fewest instructions from which on every part has at least LEAST of them."""
-    least = [LEAST[part] for part in PARTS]
+def instructions_needed(shares: Shares = USUAL_SHARES, kept: Parts | None = None) -> int:
+    """The fewest instructions from which on every part has at least LEAST of them; the number includes those `kept`."""
+    given = {part: len((kept or {}).get(part, ())) for part in PARTS}
+    least = [max(0, LEAST[part] - given[part]) for part in PARTS]
     n = max(int(np.ceil(few / share)) for few, share in zip(least, shares, strict=True)) + 1
     while n > sum(least) and all(size >= few for size, few in zip(sizes_of(n - 1, shares), least, strict=True)):
         n -= 1
-    return n
+    return sum(given.values()) + n
 
 
 def split(
@@ -73,6 +74,7 @@ def split(
     """
     given = set(instructions)
     found: dict[Part, list[int]] = {part: sorted(given & set((kept or {}).get(part, ()))) for part in PARTS}
+    stay = {part: list(found[part]) for part in PARTS}
     rest = np.array(sorted(given.difference(*found.values())), dtype=np.int64)
     order = np.random.default_rng(seed).permutation(rest)
     start = 0
@@ -80,7 +82,7 @@ def split(
         found[part] = sorted([*found[part], *order[start : start + size].tolist()])
         start += size
     if any(len(found[part]) < LEAST[part] for part in PARTS):
-        raise TooFewRatings(len(given), instructions_needed(shares), "instructions that two people rated")
+        raise TooFewRatings(len(given), instructions_needed(shares, stay), "instructions that two people rated")
     return found
 
 

@@ -90,6 +90,19 @@ def test_too_few_instructions_are_refused_with_the_number_needed():
     split(range(65))
 
 
+def test_the_number_needed_allows_for_what_is_kept():
+    # Validation and test have enough, and the training part gets only three of ten others.
+    kept = {"training": [], "validation": range(100, 130), "test": range(130, 160)}
+    given = [*range(20), *range(100, 160)]
+    with pytest.raises(TooFewRatings) as refused:
+        split(given, kept=kept)
+    needed = refused.value.needed
+    assert refused.value.n == 80 < needed
+    split([*range(needed - 60), *range(100, 160)], kept=kept)
+    with pytest.raises(TooFewRatings):
+        split([*range(needed - 61), *range(100, 160)], kept=kept)
+
+
 def test_shares():
     assert usable_shares([0.3, 0.3, 0.4]) == (0.3, 0.3, 0.4)
     for wrong in ([0.5, 0.5], [0.3, 0.3, 0.5], [0.01, 0.49, 0.5], [float("nan"), 0.5, 0.5], [-0.5, 0.5, 1.0]):
