@@ -117,6 +117,7 @@ urlpatterns = [
     path("alignments/<str:public_id>/", aligning.alignment, name="alignment"),
     path("alignments/<str:public_id>/versions/", aligning.add, name="add_version"),
     path("alignments/<str:public_id>/drafts/", aligning.drafts, name="drafts"),
+    path("alignments/<str:public_id>/propose/", aligning.propose, name="propose_prompt"),
     path("alignments/<str:public_id>/looks/", aligning.look, name="take_look"),
     path("w/<str:workspace>/studies/<str:slug>/exports/", jobs.make_export, name="make_export"),
     path("exports/<str:public_id>/file/", jobs.export_file, name="export_file"),

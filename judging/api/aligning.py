@@ -12,14 +12,16 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, checked
+from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
 from annotation.api.studies import study_to_change, study_to_read
 from calibration.reports.codec import stored
 from calibration.statistics.judges.alignment import USUAL_SHARES
 from core.errors import UserError
 from generation.llm.protocol.prices import MOST_COUNTED
+from generation.responses.estimates import GenerationEstimate
 from judging.alignment.looks import take_look, version_named
-from judging.alignment.proposals import drafts_of
+from judging.alignment.proposals import ask_for_prompt, drafts_of, price_of_proposal, prompt_models
 from judging.alignment.records import add_version, alignment_read_by, begin_alignment, judge_named
 from judging.alignment.results import alignment_report
 from judging.models import Alignment
@@ -72,9 +74,12 @@ def alignments(request: Request, workspace: str, slug: str) -> ApiResponse:
     return ApiResponse({"alignments": rows})
 
 
-@extend_schema(operation_id="begin_alignment", request=WantedAlignmentSerializer, responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    operation_id="begin_alignment", parameters=[KEY], request=WantedAlignmentSerializer, responses=OpenApiTypes.OBJECT
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
+@once
 def begin(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Split the study's instructions into training, validation and test (201); 400 where there are too few."""
     study = study_to_change(request, workspace, slug)
@@ -132,6 +137,47 @@ def drafts(request: Request, public_id: str) -> ApiResponse:
         for one in drafts_of(_to_read(request, public_id))
     ]
     return ApiResponse({"drafts": rows})
+
+
+class WantedProposalSerializer(serializers.Serializer[Any]):
+    model = serializers.CharField(max_length=200, help_text="Name of the model that rewrites the prompt.")
+    judge = serializers.CharField(
+        max_length=150, default="", allow_blank=True, help_text="Whose prompt is rewritten; default: the baseline's."
+    )
+    price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and ask nothing.")
+
+
+@extend_schema(
+    operation_id="propose_prompt", parameters=[KEY], request=WantedProposalSerializer, responses=OpenApiTypes.OBJECT
+)
+@api_view(["POST"])
+@needs(Scope.RUN)
+@once
+def propose(request: Request, public_id: str) -> ApiResponse:
+    """Ask a model, once, to rewrite a prompt (201 with the generation run), or price the call; its reply is a draft."""
+    found = _to_change(request, public_id)
+    given = checked(WantedProposalSerializer(data=request.data))
+    model = prompt_models(found).filter(name=given["model"]).first()
+    if model is None:
+        raise Unusable(f"There is no model {given['model']!r} with an endpoint in the workspace of this alignment.")
+    try:
+        judge = judge_named(found.study.workspace, given["judge"]) if given["judge"] else found.baseline
+        if given["price_only"]:
+            return ApiResponse(_price_json(price_of_proposal(found, judge, model)))
+        made = ask_for_prompt(found, judge, model, by=asking(request))
+    except UserError as error:
+        raise Unusable(str(error)) from error
+    return ApiResponse({"id": made.public_id, "status": made.status, "message": made.message}, status=201)
+
+
+def _price_json(price: GenerationEstimate) -> dict[str, object]:
+    most = price.most
+    money = f"{most.money:f}" if price.priced else None
+    return {
+        "most": {"calls": most.calls, "tokens": most.tokens, "money": money},
+        "unpriced": price.unpriced,
+        "currency": price.currency,
+    }
 
 
 @extend_schema(operation_id="take_look", request=WantedLookSerializer, responses=OpenApiTypes.OBJECT)

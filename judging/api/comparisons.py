@@ -14,6 +14,7 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
+from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
 from annotation.api.studies import study_to_change, study_to_read
 from calibration.reports.codec import stored
@@ -101,9 +102,12 @@ class WantedAnchorsSerializer(serializers.Serializer[Any]):
     )
 
 
-@extend_schema(operation_id="draw_anchors", request=WantedAnchorsSerializer, responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    operation_id="draw_anchors", parameters=[KEY], request=WantedAnchorsSerializer, responses=OpenApiTypes.OBJECT
+)
 @api_view(["POST"])
 @needs(Scope.RUN)
+@once
 def draw_anchors(request: Request, public_id: str) -> ApiResponse:
     """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could come.
 
@@ -232,9 +236,12 @@ class WantedPanelSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=150, default="", allow_blank=True, help_text="Name of the new judge.")
 
 
-@extend_schema(operation_id="make_panel", request=WantedPanelSerializer, responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    operation_id="make_panel", parameters=[KEY], request=WantedPanelSerializer, responses=OpenApiTypes.OBJECT
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
+@once
 def make_panel(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Make a judge of the study's fitted panel (for owners and leads), and begin the run of its verdicts, without calls."""
     study = study_to_change(request, workspace, slug)

@@ -15,6 +15,7 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
+from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api.studies import study_to_read
 from annotation.models import Rater, Study
@@ -97,9 +98,12 @@ class WantedProbesSerializer(serializers.Serializer[Any]):
     price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and start nothing.")
 
 
-@extend_schema(operation_id="probe_judge", request=WantedProbesSerializer, responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    operation_id="probe_judge", parameters=[KEY], request=WantedProbesSerializer, responses=OpenApiTypes.OBJECT
+)
 @api_view(["POST"])
 @needs(Scope.RUN)
+@once
 def probe_judge(request: Request, public_id: str) -> ApiResponse:
     """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed."""
     user = asking(request)

@@ -11,6 +11,7 @@ from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking
+from accounts.api.repeated import KEY, once
 from annotation.api.studies import study_to_change, study_to_read
 from annotation.policies.policies import MOST_OVERLAP
 from core.errors import UserError
@@ -64,9 +65,12 @@ class WantedDrawSerializer(serializers.Serializer[Any]):
     dry_run = serializers.BooleanField(default=False, help_text="Return what would be drawn; store nothing.")
 
 
-@extend_schema(operation_id="draw_for_people", request=WantedDrawSerializer, responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    operation_id="draw_for_people", parameters=[KEY], request=WantedDrawSerializer, responses=OpenApiTypes.OBJECT
+)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
+@once
 def draw_for_people(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Draw instructions for people and open their study (201 with the frozen draw), or say what would be drawn."""
     study = study_to_change(request, workspace, slug)

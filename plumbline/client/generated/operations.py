@@ -236,7 +236,7 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer(
-            "POST", address("w/{}/studies/{}/alignments/begin/", workspace, slug), body=body
+            "POST", address("w/{}/studies/{}/alignments/begin/", workspace, slug), body=body, keyed=True
         )
         return answered
 
@@ -406,7 +406,9 @@ class Operations:
 
         Needs a token with the scope `run`.
         """
-        answered: dict[str, Any] = self._transport.answer("POST", address("runs/{}/anchors/", public_id), body=body)
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("runs/{}/anchors/", public_id), body=body, keyed=True
+        )
         return answered
 
     def draw_for_people(self, workspace: str, slug: str, body: shapes.WantedDraw) -> dict[str, Any]:
@@ -415,7 +417,7 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer(
-            "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body
+            "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body, keyed=True
         )
         return answered
 
@@ -718,7 +720,7 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer(
-            "POST", address("w/{}/studies/{}/panel/judge/", workspace, slug), body=body
+            "POST", address("w/{}/studies/{}/panel/judge/", workspace, slug), body=body, keyed=True
         )
         return answered
 
@@ -815,7 +817,19 @@ class Operations:
 
         Needs a token with the scope `run`.
         """
-        answered: dict[str, Any] = self._transport.answer("POST", address("judges/{}/probes/", public_id), body=body)
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("judges/{}/probes/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def propose_prompt(self, public_id: str, body: shapes.WantedProposal) -> dict[str, Any]:
+        """Ask a model, once, to rewrite a prompt (201 with the generation run), or price the call; its reply is a draft.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "POST", address("alignments/{}/propose/", public_id), body=body, keyed=True
+        )
         return answered
 
     def publish_fit(self, public_id: str, body: shapes.WantedName) -> shapes.Fit:

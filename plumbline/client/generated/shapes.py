@@ -812,6 +812,12 @@ class WantedProbes(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedProposal(TypedDict):
+    model: str
+    judge: NotRequired[str]
+    price_only: NotRequired[bool]
+
+
 class WantedRun(TypedDict):
     """
     A run to be started; what is left out is as on the page.

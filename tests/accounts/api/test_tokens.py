@@ -125,6 +125,7 @@ SCOPES = {
     "alignment": "read",
     "add_version": "change",
     "drafts": "read",
+    "propose_prompt": "run",
     "take_look": "change",
     "judge_card": "read",
     "judge_table": "read",
@@ -244,7 +245,7 @@ def addresses(study, run, fit):
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
         elif pattern.name in ("make_study", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
-        elif pattern.name in ("add_version", "take_look"):
+        elif pattern.name in ("add_version", "propose_prompt", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
         elif pattern.name == "draw_anchors":
             yield pattern.name, reverse("api:draw_anchors", args=[run.public_id]), "post"

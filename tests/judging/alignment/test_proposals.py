@@ -12,7 +12,7 @@ from generation.llm.scripted import ScriptedChat
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel
 from generation.responses.worker import work_on
 from judging.alignment.proposals import ask_for_prompt, drafts_of, price_of_proposal, prompt_in, request_for
-from judging.alignment.records import AlignmentRefused, begin_alignment
+from judging.alignment.records import AlignmentRefused, begin_alignment, drafts_benchmark
 from judging.judges.making import create_rule_judge, stock_prompt
 from judging.models import AlignmentVersion, Judge
 from tests.factories import make_user
@@ -184,6 +184,30 @@ def test_the_command_and_the_api_price_and_list_drafts(client, study):
     (served,) = client.get(f"/api/v1/alignments/{found.public_id}/drafts/", **head).json()["drafts"]
     assert (served["rewrites"], served["model"], served["fault"]) == ("baseline", "asked", "")
     assert served["prompt"] == BETTER.strip() + "\n"
+
+
+def test_the_api_prices_a_proposal_and_asks_once_for_a_repeated_request(client, study):
+    found, _version = aligned(study)
+    served_model(study.workspace)
+    user = make_user("lead", study.workspace, username="api")
+    _token, secret = issue_token(user=user, name="script", scopes=["read", "run"])
+    head = {"headers": {"Authorization": f"Bearer {secret}"}, "content_type": "application/json"}
+    path = f"/api/v1/alignments/{found.public_id}/propose/"
+    price = client.post(path, {"model": "asked", "price_only": True}, **head)
+    assert price.status_code == 200 and price.json()["most"]["calls"] == 1 and price.json()["most"]["tokens"] > 0
+    assert not GenerationRun.objects.exists() and drafts_benchmark(found) is None
+    for wrong in ({"model": "nobody"}, {"model": "asked", "judge": "nobody"}):
+        assert client.post(path, wrong, **head).status_code == 400
+    assert not GenerationRun.objects.exists()
+    head["headers"]["Idempotency-Key"] = "once"
+    told = [client.post(path, {"model": "asked"}, **head) for _time in range(2)]
+    assert [one.status_code for one in told] == [201, 201] and told[1]["Idempotent-Replayed"] == "true"
+    run = GenerationRun.objects.get()
+    assert told[0].json()["id"] == told[1].json()["id"] == run.public_id and run.budget_calls == 1
+    reader = make_user("analyst", study.workspace, username="reader")
+    _token, secret = issue_token(user=reader, name="script", scopes=["run"])
+    head["headers"] = {"Authorization": f"Bearer {secret}"}
+    assert client.post(path, {"model": "asked"}, **head).status_code == 403
 
 
 def test_a_prompt_is_read_out_of_a_reply():

@@ -120,8 +120,11 @@ def test_the_command_and_the_api_price_start_and_refuse(client, judge, study):
     price = client.post(path, {"study": study.slug, "change": ["author"], "price_only": True}, **head)
     assert price.status_code == 200 and price.json()["most"]["calls"] == 72 and not JudgeRun.objects.exists()
     assert client.post(path, {"study": "nothing"}, **head).status_code == 400
-    made = client.post(path, {"study": study.slug, "change": ["author"], "budget_calls": 80}, **head)
+    head["headers"]["Idempotency-Key"] = "once"
+    wanted = {"study": study.slug, "change": ["author"], "budget_calls": 80}
+    made, again = (client.post(path, wanted, **head) for _time in range(2))
     assert made.status_code == 201 and made.json()["budget_calls"] == 80
+    assert again.status_code == 201 and again.json() == made.json()
     assert JudgeRun.objects.get().probes["arms"] == [
         {"key": "author", "growth": JudgeRun.objects.get().probes["arms"][0]["growth"]}
     ]
