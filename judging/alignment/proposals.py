@@ -44,6 +44,7 @@ LETTERS = "AB"
 NO_PROMPT = Wording(
     "alignment.no_prompt", "%(judge)s has no prompt that a model could rewrite; choose a judge with one."
 )
+NO_DRAFT = Wording("alignment.no_draft", "“%(id)s” is no draft of this alignment; list its drafts.")
 NO_DISAGREEMENT = Wording(
     "alignment.no_disagreement",
     "On the training part, %(judge)s and people differ on no task that both answered, so there is nothing to learn from; "
@@ -316,6 +317,16 @@ def drafts_of(alignment: Alignment) -> list[Draft]:
 
 def draft_of(alignment: Alignment, public_id: str) -> Draft | None:
     return next((draft for draft in drafts_of(alignment) if draft.id == public_id), None)
+
+
+def draft_named(alignment: Alignment, public_id: str) -> Response | None:
+    """Return the reply with this id, None for ''. Raises AlignmentRefused where it is no draft of this alignment."""
+    if not public_id:
+        return None
+    found = draft_of(alignment, public_id)
+    if found is None:
+        raise AlignmentRefused(NO_DRAFT(id=public_id))
+    return found.response
 
 
 def asking_runs(alignment: Alignment) -> QuerySet[GenerationRun]:

@@ -21,7 +21,7 @@ from core.errors import UserError
 from generation.llm.protocol.prices import MOST_COUNTED
 from generation.responses.estimates import GenerationEstimate
 from judging.alignment.looks import take_look, version_named
-from judging.alignment.proposals import ask_for_prompt, drafts_of, price_of_proposal, prompt_models
+from judging.alignment.proposals import ask_for_prompt, draft_named, drafts_of, price_of_proposal, prompt_models
 from judging.alignment.records import add_version, alignment_read_by, begin_alignment, judge_named
 from judging.alignment.results import alignment_report
 from judging.models import Alignment
@@ -45,6 +45,9 @@ class WantedAlignmentSerializer(serializers.Serializer[Any]):
 
 class WantedVersionSerializer(serializers.Serializer[Any]):
     judge = serializers.CharField(max_length=150, help_text="Name of the judge.")
+    draft = serializers.CharField(
+        max_length=50, default="", allow_blank=True, help_text="Id of the draft whose prompt it was made of, if any."
+    )
 
 
 class WantedLookSerializer(serializers.Serializer[Any]):
@@ -114,7 +117,8 @@ def add(request: Request, public_id: str) -> ApiResponse:
     found = _to_change(request, public_id)
     given = checked(WantedVersionSerializer(data=request.data))
     try:
-        add_version(found, judge_named(found.study.workspace, given["judge"]), by=asking(request))
+        judge, draft = judge_named(found.study.workspace, given["judge"]), draft_named(found, given["draft"])
+        add_version(found, judge, draft=draft, by=asking(request))
     except UserError as error:
         raise Unusable(str(error)) from error
     return ApiResponse(stored(alignment_report(found)), status=201)

@@ -20,7 +20,7 @@ from core.errors import UserError
 from generation.models import LanguageModel
 from generation.responses.worker import work_on
 from judging.alignment.looks import next_look, take_look, version_named
-from judging.alignment.proposals import ask_for_prompt, drafts_of, price_of_proposal
+from judging.alignment.proposals import ask_for_prompt, draft_named, drafts_of, price_of_proposal
 from judging.alignment.records import add_version, begin_alignment, judge_named
 from judging.alignment.results import AlignmentReport, alignment_report
 from judging.models import Alignment, Judge
@@ -55,6 +55,7 @@ class Command(BaseCommand):
         )
         add("--seed", type=int, default=0, help="With --begin: random seed of the split.")
         add("--judge", default="", help="With --propose: whose prompt is rewritten; the baseline's by default.")
+        add("--draft", default="", metavar="ID", help="With --add: the draft whose prompt the judge was made of.")
         add("--price", action="store_true", help="With --propose: print what it would cost, and ask nothing.")
         add("--yes", action="store_true", help="With --look: take it; it is counted and cannot be undone.")
         shapes = parser.add_mutually_exclusive_group()
@@ -86,7 +87,8 @@ class Command(BaseCommand):
         else:
             found = _alignment(study, options["alignment"])
         if options["add"]:
-            add_version(found, judge_named(study.workspace, options["add"]))
+            judge, draft = judge_named(study.workspace, options["add"]), draft_named(found, options["draft"])
+            add_version(found, judge, draft=draft)
         elif options["look"]:
             _look(found, options)
         elif options["propose"]:

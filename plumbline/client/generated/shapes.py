@@ -898,6 +898,7 @@ class WantedStudy(TypedDict):
 
 class WantedVersion(TypedDict):
     judge: str
+    draft: NotRequired[str]
 
 
 class WantedWebhook(TypedDict):

@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from accounts.api.tokens import issue_token
@@ -184,6 +184,28 @@ def test_the_command_and_the_api_price_and_list_drafts(client, study):
     (served,) = client.get(f"/api/v1/alignments/{found.public_id}/drafts/", **head).json()["drafts"]
     assert (served["rewrites"], served["model"], served["fault"]) == ("baseline", "asked", "")
     assert served["prompt"] == BETTER.strip() + "\n"
+
+
+def test_a_version_made_of_a_draft_is_said_to_be_by_command_and_by_api(client, study):
+    found, version = aligned(study)
+    run = ask_for_prompt(found, found.baseline, served_model(study.workspace), background=False)
+    work_on(run, chat_for=lambda _model: ScriptedChat(lambda _request: BETTER))
+    (draft,) = drafts_of(found)
+    judge_right(study, lambda _number: True, name="by api")
+    user = make_user("lead", study.workspace, username="api")
+    _token, secret = issue_token(user=user, name="script", scopes=["read", "change"])
+    head = {"headers": {"Authorization": f"Bearer {secret}"}, "content_type": "application/json"}
+    path = f"/api/v1/alignments/{found.public_id}/versions/"
+    refused = client.post(path, {"judge": "by api", "draft": "nothing"}, **head)
+    assert refused.status_code == 400 and "no draft of this alignment" in refused.json()["detail"]
+    told = client.post(path, {"judge": "by api", "draft": draft.id}, **head).json()["versions"]
+    by = {one["judge"]: one["proposed_by"] for one in told}
+    assert by == {version.judge.rater.label: "lead", "by api": "model"}
+    version.delete()
+    with pytest.raises(CommandError, match="“nothing” is no draft of this alignment"):
+        call_command("align", study.slug, add=version.judge.rater.label, draft="nothing", stdout=StringIO())
+    call_command("align", study.slug, add=version.judge.rater.label, draft=draft.id, stdout=StringIO())
+    assert AlignmentVersion.objects.get(judge=version.judge).draft == draft.response
 
 
 def test_the_api_prices_a_proposal_and_asks_once_for_a_repeated_request(client, study):
