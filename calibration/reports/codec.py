@@ -9,7 +9,7 @@ field's name (`with_`) is not part of its key.
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from math import isinf
 from types import UnionType
@@ -19,7 +19,7 @@ import numpy as np
 from cattrs import Converter
 
 from calibration.data.frames import NothingToRead
-from calibration.statistics.errors import NoStatistic, code_of
+from calibration.statistics.errors import NoStatistic, TooFewRatings, code_of
 
 T = TypeVar("T")
 INLINED: Mapping[str, bool] = {"inlined": True}
@@ -28,14 +28,25 @@ SCALARS = (int, str, bool, type(None))
 
 @dataclass(frozen=True)
 class Missing:
-    """A part of a report that has no answer: `why` is the code of the error, `reason` its sentence."""
+    """A part of a report that has no answer: `why` is the code of the error, `reason` its sentence.
+
+    Where there is too little of something, `counts` says how much there is (`n`), how much is `needed`, and of `what`.
+    """
 
     why: str
     reason: str
+    counts: Mapping[str, int | str] = field(default_factory=dict, hash=False, metadata=INLINED)
 
     @classmethod
     def because(cls, error: Exception) -> "Missing":
-        return cls(code_of(error), str(error))
+        return cls(code_of(error), str(error), counts_of(error))
+
+
+def counts_of(error: BaseException | None) -> dict[str, int | str]:
+    """What an error says there is too little of, for a sentence about it; empty for errors about other things."""
+    if not isinstance(error, TooFewRatings):
+        return {}
+    return {"n": int(error.n), "needed": int(error.needed), "what": error.what}
 
 
 def part(compute: Callable[[], T]) -> T | Missing:
@@ -109,8 +120,9 @@ def _has_missing(shape: Any) -> bool:
 
 
 def _part_or_missing(converter: Converter, value: Any, shape: Any) -> Any:
-    if isinstance(value, Mapping) and set(value) == {"why", "reason"}:
-        return Missing(str(value["why"]), str(value["reason"]))
+    if isinstance(value, Mapping) and set(value) - {"n", "needed", "what"} == {"why", "reason"}:
+        counts = {name: value[name] for name in ("n", "needed", "what") if name in value}
+        return Missing(str(value["why"]), str(value["reason"]), counts)
     others: Any = Union[tuple(member for member in get_args(shape) if member is not Missing)]  # noqa: UP007
     return converter.structure(value, others)
 

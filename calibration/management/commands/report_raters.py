@@ -1,7 +1,7 @@
 """Report how far a study's raters can be trusted: pooled shares, severity, use of the scale, and tasks that split them."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from django.core.management.base import CommandError, CommandParser
 
@@ -12,6 +12,10 @@ from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.people.scale_use import NamedStanding
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
 from calibration.reports.registry import report_of
+from calibration.statistics.agreement.such_raters import LEAST_RATERS
+from calibration.statistics.crossed import WhyNot
+from calibration.web.messages.populations import not_stated_words
+from calibration.web.raters.scale_use import unstated_words
 
 NO_INTERVAL = "not stated"
 
@@ -59,7 +63,8 @@ class Command(StudyCommand):
                 else f"not shown; about {spread.needed} instructions would show {spread.worth:g}"
             )
             self.stdout.write(
-                f"severity between raters: sd {spread.sd:.4f} ({spread.low:.4f} to {spread.high:.4f}, 95 %), "
+                f"severity between raters: sd {spread.sd:.4f} ({spread.low:.4f} to {spread.high:.4f}, 95 % for raters like "
+                "these), "
                 f"p {spread.p:.4f}: {said}"
             )
         if not isinstance(report.scale_use, Missing):
@@ -75,13 +80,16 @@ class Command(StudyCommand):
             return
         such = _ends(found.such.low, found.such.high)
         these = _ends(found.these.low, found.these.high)
-        self.stdout.write(f"{name}: {found.value:.4f} (raters like these {such}; exactly these raters {these})")
+        over = found.such.n_instructions, found.such.n_raters
+        why = not_stated_words(cast(WhyNot, found.such.not_stated), *over, least=LEAST_RATERS)
+        said = f"{name}: {found.value:.4f} (raters like these {such}; exactly these raters {these})"
+        self.stdout.write(f"{said}. {why}" if why else said)
 
     def _standing(self, row: NamedStanding) -> None:
         if row.value is None:
-            self.stdout.write(f"rater {row.rater}: correlation with the others {NO_INTERVAL} ({row.unstated})")
+            self.stdout.write(f"rater {row.rater}: correlation with the others: {unstated_words(row)}")
             return
-        ends = _ends(row.low, row.high)
+        ends = f"{_ends(row.low, row.high)}, 95 % for exactly these raters"
         verdict = f", {row.verdict}" if row.verdict else ""
         self.stdout.write(f"rater {row.rater}: correlation with the others {row.value:.4f} ({ends}){verdict}")
 

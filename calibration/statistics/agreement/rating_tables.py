@@ -31,7 +31,7 @@ def check_codes(what: str, codes: NDArray[np.integer] | Sequence[int]) -> IntArr
     """Codes as a flat integer array. Raises TooFewRatings when empty, ValueError for a negative or fractional code."""
     array = np.asarray(codes)
     if array.size == 0:
-        raise TooFewRatings(0, 1)
+        raise TooFewRatings(0, 1, "answers")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be a flat array of integer codes, found {array.dtype} {array.shape}.")
     if int(array.min()) < 0:

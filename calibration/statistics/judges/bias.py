@@ -122,7 +122,7 @@ def length_bias(
     far = np.abs(ahead) >= threshold
     longer = np.where(ahead > 0, score, 1 - score)[far]
     if not longer.size:
-        raise TooFewRatings(0, 1, f"pairs whose lengths differ by at least {threshold} characters")
+        raise TooFewRatings(0, 1, "pairs whose lengths differ enough")
     won, tied, lost = longer == 1, longer == 0.5, longer == 0
     parts = [won, tied, lost, won.astype(np.float64) - lost]
     win, tie, loss, rate = mean_shares(parts, chosen(clusters, far), draws=draws, seed=seed)

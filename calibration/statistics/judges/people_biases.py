@@ -57,7 +57,7 @@ def longer_preferred(
     ahead = np.asarray(first_chars, dtype=np.float64) - np.asarray(second_chars, dtype=np.float64)
     far = np.abs(ahead) >= threshold
     if not far.any():
-        raise TooFewRatings(0, 1, f"pairs whose lengths differ by at least {threshold} characters")
+        raise TooFewRatings(0, 1, "pairs whose lengths differ enough")
     longer = np.where(ahead > 0, points, 1 - np.asarray(points, dtype=np.float64))
     (found,) = _pooled([(longer == 1).astype(np.float64) - (longer == 0)], far, answers, ["plain"], seed)
     return found

@@ -50,6 +50,7 @@ GROUPS = 50
 """Instructions are left out one by one up to this number of them, and in this many random groups above it."""
 RATER_GROUPS = 200
 LEAST_RATERS = 2
+RATED_MODELS = f"models of which people rated responses to at least {LEAST_OF_A_MODEL} instructions"
 INSIDE = 0.95
 """Least share of a model's verdicts within the range of those that the calibration was fitted to."""
 
@@ -152,8 +153,7 @@ def transport(
     rated = [int(np.unique(rows.instruction[mine[known[mine]]]).size) for mine in own]
     labelled = [model for model, number in enumerate(rated) if number >= LEAST_OF_A_MODEL]
     if len(labelled) < LEAST_MODELS:
-        what = f"models of which people rated responses to at least {LEAST_OF_A_MODEL} instructions"
-        raise TooFewRatings(len(labelled), LEAST_MODELS, what)
+        raise TooFewRatings(len(labelled), LEAST_MODELS, RATED_MODELS)
     used = known & np.isin(rows.model, labelled)
     instructions = np.unique(rows.instruction[used])
     if instructions.size < MIN_CLUSTERS:

@@ -106,13 +106,14 @@ def _extremes(study: Study, judge: str, rates: Sequence[tuple[str, PeopleEstimat
             gettext("%(judge)s agrees with people on “%(best)s” %(high)s of the time (chance: %(high_chance)s).")
             % words
         )
-    return (
+    said = (
         gettext(
             "%(judge)s agrees with people most often on “%(best)s”, %(high)s of the time (chance: %(high_chance)s), "
             "and least often on “%(worst)s”, %(low)s of the time (chance: %(low_chance)s)."
         )
         % words
     )
+    return f"{said} " + gettext("Whether it agrees more often on one criterion than on another is not tested here.")
 
 
 def _title(judge: str) -> str:

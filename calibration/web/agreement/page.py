@@ -30,7 +30,15 @@ from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, int
 from calibration.web.messages.intervals import ends_meaning, ends_words, range_words
 from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
 from calibration.web.messages.populations import both_cells, both_columns, estimate_cells, said_for_both, widest
-from calibration.web.messages.statistics import by_items, cluster_words, criterion_words, decimals_step, reason_words
+from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.statistics import (
+    by_items,
+    cluster_words,
+    criterion_words,
+    decimals_step,
+    no_verdict_words,
+    reason_words,
+)
 from calibration.web.paper_tables import printed_matrix
 from calibration.web.serving import PageKind
 from calibration.web.weights.page import criterion_questions
@@ -176,7 +184,7 @@ def _unanswered(study: Study, missing: Missing, questions: dict[str, str]) -> Re
     to_study = (reverse("annotation:desk", args=[study]), gettext("Go to the study"))
     if missing.why != AmbiguousCriterion.__name__:
         said = gettext("No agreement to show yet")
-        return ResultPage(said, said, [], [], about=reason_words(missing.why), links=[to_study], empty=True)
+        return ResultPage(said, said, [], [], about=reason_of(missing), links=[to_study], empty=True)
     offered = [(f"?{urlencode({'criterion': key})}", name) for key, name in questions.items()]
     said = gettext("Choose a criterion")
     about = gettext("This study has no overall score. Agreement is shown for one criterion at a time:")
@@ -253,7 +261,8 @@ def _judges_block(report: AgreementReport, *, items: bool) -> Block | None:
             bars.append(Bar(name, *interval_cells(found.value, found)))
             estimates.append(found)
         else:
-            rows.append([name, reason_words(judge.why), *[None] * 7, judge.n, judge.unscored])
+            why = reason_words(judge.why, too_few=no_verdict_words())
+            rows.append([name, why, *[None] * 7, judge.n, judge.unscored])
     columns = [
         Column(gettext("Judge")),
         *people_columns(gettext("Leave-one-out"), 3),

@@ -43,10 +43,14 @@ def both_words(value: float, such: Ends, these: Ends, *, step: float = 0.01) -> 
 
 def both_columns(label: str, digits: int = 3) -> list[Column]:
     """The columns of a value, of its interval for raters like these, and of that for exactly these raters."""
+    return [Column(label, digits), *ends_columns(digits)]
+
+
+def ends_columns(digits: int, *, optional: bool = False) -> list[Column]:
+    """The columns of both intervals; each names its population, so that a file of the table does too."""
     return [
-        Column(label, digits),
-        *Column.ends(gettext("Raters like these: low"), gettext("Raters like these: high"), digits),
-        *Column.ends(gettext("These raters: low"), gettext("These raters: high"), digits),
+        *Column.ends(gettext("Raters like these: low"), gettext("Raters like these: high"), digits, optional=optional),
+        *Column.ends(gettext("These raters: low"), gettext("These raters: high"), digits, optional=optional),
     ]
 
 

@@ -6,10 +6,14 @@ from django.utils.translation import gettext
 
 from calibration.reports.codec import Missing
 from calibration.web.messages.statistics import reason_words
+from calibration.web.messages.too_few import too_few_words
 
 
 def reason_of(part: Missing) -> str:
     """Return the sentence for a part of a report that has no answer."""
+    counts = part.counts
+    if counts:
+        return too_few_words(int(counts["n"]), int(counts["needed"]), str(counts["what"]))
     return error_words(part.why)
 
 
@@ -47,7 +51,6 @@ def error_words(why: str) -> str:
         "OutOfRange": gettext(
             "A value lies outside the range for which this is defined. Check the scales of the data."
         ),
-        "TooFewRaters": gettext("There are too few raters for this. Have more people rate."),
         "TooFewModels": gettext("Only one model has been rated, so there is nothing to rank."),
         "TooFewRanked": gettext(
             "Fewer than two models were rated on enough instructions to be compared with each other."

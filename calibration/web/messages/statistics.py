@@ -41,9 +41,9 @@ def interval_meaning(kind: str, clusters: int, of: str) -> str:
         ) % {"n": clusters, "of": of}
     if kind == "leave_one_out_range":
         return gettext(
-            "There are only %(n)d %(of)s, too few for a 95 %% interval. Lines show the range of values when each one "
-            "in turn is left out."
-        ) % {"n": clusters, "of": of}
+            "A 95 %% interval needs at least %(least)d %(of)s, and there are only %(n)d. Lines show the range of values "
+            "when each one in turn is left out."
+        ) % {"least": MIN_CLUSTERS, "n": clusters, "of": of}
     if clusters > 1:
         return gettext(
             "No interval can be stated because the value cannot be computed on most bootstrap draws of the %(n)d "
@@ -62,11 +62,22 @@ def criterion_words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def reason_words(why: str) -> str:
-    """Explain why a statistic has no answer, by its error's code (calibration.statistics.errors.code_of)."""
+def no_verdict_words() -> str:
+    """Explain that a judge cannot be set beside people, because no task has answers of both."""
+    return gettext(
+        "This needs at least one task that two people answered and for which this judge has a usable verdict."
+    )
+
+
+def reason_words(why: str, *, too_few: str = "") -> str:
+    """Explain why a statistic has no answer, by its error's code (calibration.statistics.errors.code_of).
+
+    `too_few` says what is needed where it is not two ratings of a task.
+    """
     said = {
         "NothingToRead": gettext("There are no answers yet that can be used here."),
-        "TooFewRatings": gettext("Too few ratings: no task has been rated by two people yet. Have more people rate."),
+        "TooFewRatings": too_few
+        or gettext("Too few ratings: no task has been rated by two people yet. Have more people rate."),
         "NoDisagreementPossible": gettext(
             "Every rating is the same, so agreement beyond chance is undefined. Include tasks that deserve different "
             "ratings."

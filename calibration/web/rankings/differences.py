@@ -9,8 +9,9 @@ from calibration.reports.codec import Missing
 from calibration.reports.pair_rankings import Strengths
 from calibration.reports.rankings import RankedMeans
 from calibration.statistics.ranking.populations import ModelDifference
+from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table
-from calibration.web.messages.populations import both_words, not_stated_words, populations_note
+from calibration.web.messages.populations import both_words, ends_columns, not_stated_words, populations_note
 
 
 def difference_words(row: ModelDifference, *, step: float) -> str:
@@ -55,9 +56,10 @@ def differences_block(found: Strengths | RankedMeans | Missing, clusters: str, *
             "ahead",
             title,
             reason=gettext(
-                "No difference is tested because every pair of models has too few %(of)s. Compare the models on more %(of)s."
+                "No difference is tested, because a test needs two models with at least %(least)d of the same %(of)s. "
+                "Compare the models on more %(of)s."
             )
-            % {"of": clusters},
+            % {"of": clusters, "least": MIN_CLUSTERS},
         )
     digits = 1 if isinstance(found, Strengths) else 3
     table = Table(
@@ -65,10 +67,7 @@ def differences_block(found: Strengths | RankedMeans | Missing, clusters: str, *
             Column(gettext("Model")),
             Column(gettext("Other model")),
             Column(gettext("Difference"), digits),
-            Column(gettext("Raters like these: from"), digits, optional=True),
-            Column(gettext("to"), digits, optional=True),
-            Column(gettext("Exactly these raters: from"), digits, optional=True),
-            Column(gettext("to"), digits, optional=True),
+            *ends_columns(digits, optional=True),
             Column(clusters.capitalize(), 0),
             Column.p(),
             Column(gettext("p, corrected"), 4, floor=0.0001),

@@ -40,7 +40,7 @@ from calibration.web.messages.people_estimates import (
     people_words,
     populations_meaning,
 )
-from calibration.web.messages.populations import populations_note
+from calibration.web.messages.populations import ends_columns, populations_note
 from calibration.web.messages.reasons import reason_of
 from calibration.web.rankings.differences import differences_block
 
@@ -74,7 +74,7 @@ def _strength(found: Strengths | Missing, clusters: str) -> Block:
     )
     table = Table(
         [
-            *(Column(gettext("Model")), Column(gettext("Strength"), 1), *population_columns(1)),
+            *(Column(gettext("Model")), Column(gettext("Strength"), 1), *ends_columns(1)),
             *(Column(gettext("One-sided bound"), 1, optional=True), *rank_columns(), not_ranked_column()),
         ],
         [
@@ -94,14 +94,6 @@ def _strength(found: Strengths | Missing, clusters: str) -> Block:
 
 def lines_for_such() -> str:
     return gettext("Lines are 95 %% intervals for raters like these.") % {}
-
-
-def population_columns(digits: int) -> list[Column]:
-    """The columns of both intervals: for raters like these, and for exactly these raters."""
-    return [
-        *Column.ends(gettext("Raters like these: from"), gettext("to"), digits, optional=True),
-        *Column.ends(gettext("Exactly these raters: from"), gettext("to"), digits, optional=True),
-    ]
 
 
 def _strength_span(row: ModelStrength) -> Span:
@@ -316,7 +308,7 @@ def _points(found: Points | Missing, such: SuchEnds | Missing | None, clusters: 
             Column(gettext("Ties"), 0),
             Column(gettext("Losses"), 0),
             Column(gettext("Per comparison"), 3),
-            *population_columns(3),
+            *ends_columns(3),
             Column(gettext("Rank by points per comparison"), 0),
         ],
         [
@@ -365,7 +357,7 @@ def _davidson(found: TieStrengths | Missing, such: SuchEnds | Missing | None) ->
         series=[gettext("Davidson")],
     )
     table = Table(
-        [Column(gettext("Model")), Column(gettext("Strength"), 1), *population_columns(1), Column(gettext("Rank"), 0)],
+        [Column(gettext("Model")), Column(gettext("Strength"), 1), *ends_columns(1), Column(gettext("Rank"), 0)],
         [
             [
                 *(found.models[i], found.strength[i], *_such_cells(such, i)),

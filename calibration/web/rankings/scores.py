@@ -14,17 +14,10 @@ from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
 from calibration.web.messages.intervals import ends_meaning
 from calibration.web.messages.names import category_names
-from calibration.web.messages.populations import populations_note
+from calibration.web.messages.populations import ends_columns, populations_note
 from calibration.web.messages.reasons import reason_of
 from calibration.web.rankings.differences import differences_block, stated_for
-from calibration.web.rankings.pairs import (
-    lines_for_such,
-    not_ranked_column,
-    population_columns,
-    rank_columns,
-    rank_words,
-    unranked_notes,
-)
+from calibration.web.rankings.pairs import lines_for_such, not_ranked_column, rank_columns, rank_words, unranked_notes
 
 KINDS = ("bootstrap95", "leave_one_out_range", "none")
 
@@ -58,7 +51,7 @@ def _means(found: RankedMeans | Missing, clusters: str, *, items: bool) -> Block
             Column(gettext("Answers"), 0),
             Column(clusters.capitalize(), 0),
             Column(gettext("Mean"), 3),
-            *population_columns(3),
+            *ends_columns(3, optional=True),
             *rank_columns(),
             not_ranked_column(),
         ],
@@ -114,16 +107,16 @@ def means_notes(rows: Sequence[ModelMean], clusters: str) -> list[str]:
     if by_kind["leave_one_out_range"]:
         notes.append(
             gettext(
-                "These models have too few %(of)s for a 95 %% interval: %(models)s. Their lines, and their best and worst "
-                "ranks, span the values found when each one is left out in turn."
+                "These models have fewer than the %(least)d %(of)s that a 95 %% interval needs: %(models)s. Their lines, "
+                "and their best and worst ranks, span the values found when each one is left out in turn."
             )
             % {**of, "models": _counted(by_kind["leave_one_out_range"])}
         )
     if by_kind["none"]:
         notes.append(
             gettext(
-                "These models have too few %(of)s for any interval: %(models)s. They may have any rank, and the ranks of "
-                "the other models allow for that."
+                "These models have no interval, which needs at least 2 %(of)s: %(models)s. They may have any rank, and the "
+                "ranks of the other models allow for that."
             )
             % {**of, "models": _counted(by_kind["none"])}
         )
@@ -251,7 +244,10 @@ def _separation(found: PowerCurve, clusters: str) -> str:
             }
         else:
             sentence = (
-                gettext("No number of %(of)s separates %(share)d %% of the pairs because some models do not differ.")
+                gettext(
+                    "How many %(of)s would separate %(share)d %% of the pairs cannot be told, because some models have the "
+                    "same mean here."
+                )
                 % words
             )
         sentences.append(sentence)

@@ -254,9 +254,13 @@ def _recommendation(design: Designs, repeated: bool) -> str:
             "%(reliability)s. How much a repeat by the same rater helps is unknown, because nobody was asked twice."
         ) % {"rater": number(design.gain_of_rater), "reliability": number(best.reliability)}
     better = (
-        gettext("Adding a rater helps more than asking the same rater again")
+        gettext(
+            "By these estimates, whose order is not tested, adding a rater helps more than asking the same rater again"
+        )
         if design.gain_of_rater >= design.gain_of_repeat
-        else gettext("Asking the same rater again helps more than adding a rater")
+        else gettext(
+            "By these estimates, whose order is not tested, asking the same rater again helps more than adding one"
+        )
     )
     return gettext(
         "%(better)s: compared with a single answer, a second rater increases reliability by %(rater)s and a repeat "

@@ -31,7 +31,7 @@ def scale_use_block(found: ScaleUse | Missing) -> Block:
     rows = found.raters
     stated = [row for row in rows if row.value is not None]
     if not stated:
-        why = {_unstated(row) for row in rows}
+        why = {unstated_words(row) for row in rows}
         return Block("scale-use", title, reason=" ".join(sorted(why)) or error_words("OnlySlots"))
     figure = interval_bars(
         [Bar(row.rater, row.value or 0.0, row.low, row.high) for row in stated[:MOST_BARS]],
@@ -57,7 +57,7 @@ def scale_use_block(found: ScaleUse | Missing) -> Block:
                 row.low,
                 row.high,
                 row.p,
-                words[row.verdict] or _unstated(row),
+                words[row.verdict] or unstated_words(row),
             ]
             for row in rows
         ],
@@ -105,7 +105,7 @@ def _numbers(row: NamedStanding) -> dict[str, str]:
     }
 
 
-def _unstated(row: NamedStanding) -> str:
+def unstated_words(row: NamedStanding) -> str:
     said = {
         "nobody": gettext("There is nobody to compare with: no task was rated by another rater too."),
         "few_instructions": gettext("Not stated: at least %(n)d shared instructions are needed.") % {"n": MIN_CLUSTERS},

@@ -24,7 +24,7 @@ from calibration.reports.weights import (
 from calibration.statistics.weights.gains import Gain, Verdict
 from calibration.statistics.weights.sensitivity import FitsCompared
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
-from calibration.web.messages.populations import gain_words, needed_words
+from calibration.web.messages.populations import ends_columns, gain_words, needed_words
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.serving import PageKind
@@ -225,14 +225,7 @@ def _verdict_row(key: str, verdict: Verdict) -> list[object]:
 
 
 def gain_columns(label: str) -> list[Column]:
-    return [
-        Column(label, 3),
-        Column(gettext("Raters like these: from"), 3, optional=True),
-        Column(gettext("to"), 3, optional=True),
-        Column(gettext("Exactly these raters: from"), 3, optional=True),
-        Column(gettext("to"), 3, optional=True),
-        Column("p", 4, floor=0.0001, optional=True),
-    ]
+    return [Column(label, 3), *ends_columns(3, optional=True), Column("p", 4, floor=0.0001, optional=True)]
 
 
 def gain_cells(gain: Gain) -> list[float | None]:

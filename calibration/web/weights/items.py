@@ -11,6 +11,7 @@ from calibration.statistics.resampling import FloatArray
 from calibration.statistics.weights.certificates import pooled_from_dict
 from calibration.statistics.weights.populations import WeightPopulations
 from calibration.web.blocks import Column, Table
+from calibration.web.messages.populations import ends_columns
 from calibration.web.messages.statistics import criterion_words
 
 Ends = tuple[float, float] | None
@@ -92,10 +93,7 @@ def weights_table(rows: Sequence[WeightRow]) -> Table:
     columns = [
         Column(gettext("Item")),
         Column(gettext("Weight"), 2),
-        Column(gettext("Raters like these: from"), 1, optional=True),
-        Column(gettext("to"), 1, optional=True),
-        Column(gettext("Exactly these raters: from"), 1, optional=True),
-        Column(gettext("to"), 1, optional=True),
+        *ends_columns(1, optional=True),
         Column(gettext("Published"), 2, optional=True),
         Column(gettext("Difference"), 2, optional=True),
         Column(gettext("Raw"), 3),

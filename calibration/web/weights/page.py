@@ -355,7 +355,8 @@ def _overview_block(categories: Sequence[ShownCategory]) -> Block:
         figure=figure,
         caption=gettext(
             "R² on held-out instructions: each instruction is predicted by a fit that leaves it out. Diamonds show "
-            "equal weights; where a bar does not pass its diamond, equal weights are just as good."
+            "equal weights. Whether the weights are better is told by the interval of the gain, not by a bar that passes "
+            "its diamond."
         ),
         table=Table(columns, rows, links=[f"#category-{place}" for place in range(1, len(categories) + 1)]),
     )

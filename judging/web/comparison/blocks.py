@@ -8,12 +8,13 @@ from django.utils.translation import gettext, ngettext
 from annotation.models import Criterion, Rater, Study
 from calibration.data.frames import NothingToRead
 from calibration.figures.charts import Bar, Point, interval_bars, scatter
+from calibration.statistics.judges.correlations import LEAST_RESPONSES
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.failed_judges import marked, with_mark
 from calibration.web.judges.correlations import simpson_words, way_names
 from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
-from calibration.web.messages.statistics import criterion_words, reason_words
+from calibration.web.messages.statistics import criterion_words, no_verdict_words, reason_words
 from judging.comparison.judge_against_people import (
     ItemAgreement,
     JudgeComparison,
@@ -153,13 +154,17 @@ def _reason(error: NothingToRead) -> str:
     return gettext("This study has no overall scores from people, so the judge cannot be compared with them.")
 
 
+def _too_few_responses() -> str:
+    return gettext("A correlation needs at least %(least)d responses that both scored.") % {"least": LEAST_RESPONSES}
+
+
 def _opening(judge: Rater, report: JudgeComparison) -> str:
     shared = ngettext("%(n)s response", "%(n)s responses", report.n) % {"n": f"{report.n:,}"}
     if report.correlation is None:
         return gettext("%(judge)s and people have %(responses)s in common; no correlation can be computed: %(why)s") % {
             "judge": judge.name,
             "responses": shared,
-            "why": reason_words(report.correlation_why),
+            "why": reason_words(report.correlation_why, too_few=_too_few_responses()),
         }
     found = report.correlation
     rho = found.spearman
@@ -229,7 +234,7 @@ def _questions(study: Study) -> dict[str, str]:
 def _item(item: ItemAgreement | NoItemAgreement, question: str) -> ItemRow:
     name = criterion_words(item.key)
     if isinstance(item, NoItemAgreement):
-        return ItemRow(name, question, None, reason_words(item.why))
+        return ItemRow(name, question, None, reason_words(item.why, too_few=no_verdict_words()))
     return ItemRow(name, question, item)
 
 

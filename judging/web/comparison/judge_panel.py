@@ -21,6 +21,7 @@ from calibration.web.messages.people_estimates import (
     populations_meaning,
 )
 from judging.comparison.judge_panel import (
+    LEAST_SHARE,
     JudgePanel,
     LeftOutJudge,
     MemberCost,
@@ -374,7 +375,11 @@ def _reasons() -> dict[str, str]:
         "failed": gettext("a run of it failed its canary texts"),
         "panel": gettext("it is made of other judges' verdicts"),
         "not_asked": gettext("it was not chosen"),
-        "few_in_common": gettext("it scored too few of the responses that people rated"),
+        "few_in_common": gettext(
+            "it scored none of the responses that people rated, or less than %(share)d %% as many of them as the judge that "
+            "scored the most"
+        )
+        % {"share": 100 * LEAST_SHARE},
     }
 
 

@@ -152,7 +152,10 @@ def opening(board: Leaderboard) -> str:
     ]
     ranked.sort(key=lambda row: -row.score)
     if not ranked and any(row.average is not None for row in board.models):
-        sentence = gettext("No model is ranked: each was judged on too few of the instructions that others answered.")
+        sentence = gettext(
+            "No model is ranked: a rank needs verdicts on at least half of the median number of instructions of all "
+            "models, and on at least %(least)d where another model has as many."
+        ) % {"least": MIN_CLUSTERS}
     elif not ranked:
         sentence = gettext("No model has been judged in every category yet, so there is no average to rank by.")
     else:

@@ -8,7 +8,7 @@ from calibration.web.messages.statistics import interval_meaning
 
 def test_a_range_of_many_clusters_is_not_blamed_on_their_number():
     few = interval_meaning("leave_one_out_range", 12, "instructions")
-    assert few.startswith("There are only 12 instructions, too few for a 95 % interval")
+    assert few.startswith("A 95 % interval needs at least 20 instructions, and there are only 12.")
 
     def statistic(drawn):
         # A mean over three of forty clusters, all of which it needs: 26 % of draws have them.

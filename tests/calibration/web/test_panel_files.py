@@ -31,7 +31,10 @@ def test_weights_of_one_category():
     table = rows_of(study, "calibration:weights", "weights-1.csv")
     assert (
         table[0]
-        == ("Item,Weight,Raters like these: from,to,Exactly these raters: from,to,Published,Difference,Raw,Floor")
+        == (
+            "Item,Weight,Raters like these: low,Raters like these: high,These raters: low,These raters: high,"
+            "Published,Difference,Raw,Floor"
+        )
         and len(table) == 5
     )
 

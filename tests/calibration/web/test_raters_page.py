@@ -405,7 +405,10 @@ def test_a_rater_who_inverts_the_scale_is_named_with_the_interval():
     )
     out = StringIO()
     call_command("report_raters", study.slug, stdout=out)
-    assert re.search(r"rater p3: correlation with the others -[\d.]+ \(-[\d.]+ to -[\d.]+\), inverted", out.getvalue())
+    assert re.search(
+        r"p3: correlation with the others -[\d.]+ \(-[\d.]+ to -[\d.]+, 95 % for exactly these raters\), inverted",
+        out.getvalue(),
+    )
     assert "tasks that split the raters: none shown" in out.getvalue()
 
 
