@@ -60,11 +60,18 @@ _UNTIL = {
     ),
 }
 _LOCKING = {"postgresql": "FOR UPDATE OF s SKIP LOCKED", "sqlite": ""}
+_WAITING = {"postgresql": "FOR UPDATE OF s", "sqlite": ""}
+MOST_WAITS = 8
+"""Slots for whose transaction an answer waits that would else be one too many."""
 
 
-def _take_seat(which: str, parameters: dict[str, Any], since: datetime, *, first: bool) -> tuple[int, int] | None:
+def _take_seat(
+    which: str, parameters: dict[str, Any], since: datetime, *, first: bool, wait: bool = False
+) -> tuple[int, int] | None:
+    """Lease the first free slot that nobody is changing; with `wait`, the first one, once whoever changes it is done."""
     vendor = connection.vendor
-    statement = _TAKE.format(which=which, until=_UNTIL[vendor], locking=_LOCKING[vendor])
+    locking = (_WAITING if wait else _LOCKING)[vendor]
+    statement = _TAKE.format(which=which, until=_UNTIL[vendor], locking=locking)
     lease = {
         "since": connection.ops.adapt_datetimefield_value(since),
         "base": FIRST_LEASE_SECONDS if first else LEASE_SECONDS,
@@ -105,6 +112,8 @@ def regain_seat(assignment: Assignment, *, clock: Clock, closing: bool = False) 
     try:
         with transaction.atomic():
             taken = _take_seat(_OF_TASK, given, clock(), first=first)
+            if taken is None and closing:
+                taken = _take_seat_in_turn(given, clock())
             if taken is None:
                 return False
             assignment.seat_id = taken[0]
@@ -118,6 +127,21 @@ def regain_seat(assignment: Assignment, *, clock: Clock, closing: bool = False) 
         assignment.refresh_from_db(fields=["seat", "queue_place"])
         return assignment.seat_id is not None
     return True
+
+
+def _take_seat_in_turn(given: dict[str, Any], now: datetime) -> tuple[int, int] | None:
+    """Lease a slot of the task that looks free and is being changed, once it turns out that it stays free.
+
+    An answer that is sent twice at once after its lease has expired would else find both slots in the hands of its own
+    other requests, and be kept as one too many although none of these is stored.
+    """
+    for _wait in range(MOST_WAITS):
+        if not Seat.objects.filter(task=given["task"], state=Seat.State.FREE).exists():
+            return None
+        taken = _take_seat(_OF_TASK, given, now, first=False, wait=True)
+        if taken is not None:
+            return taken
+    return None
 
 
 def _free_place(assignment: Assignment) -> int:

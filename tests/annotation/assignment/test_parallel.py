@@ -1,10 +1,12 @@
 """Requests that arrive at once: no error, one open task and at most one held, every answer once."""
 
 import threading
+import time
 from collections import Counter
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -188,6 +190,27 @@ def test_a_submit_against_the_end_of_its_lease_keeps_the_answer(study, browser, 
     assert at_once(ended) == [("submitted", 4, 1)]
     open_, held = at_once(held_and_open)[0]
     assert open_ >= held
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_a_late_answer_waits_for_slots_that_others_are_changing(study, browser, at_once):
+    first = begun(browser, study, at_once)
+    at_once(lambda: release_expired(study, clock=lambda: timezone.now() + timedelta(days=2)))
+    locked = threading.Event()
+
+    def change():
+        with transaction.atomic():
+            seats = len(Seat.objects.select_for_update().filter(task=first.task_id))
+            locked.set()
+            time.sleep(1)
+        return seats
+
+    def send():
+        locked.wait(30)
+        return browser(to("rate", first), GOOD, **HTMX).status_code
+
+    assert at_once(change, send) == [2, 200]
+    assert at_once(lambda: Assignment.objects.get(pk=first.pk).status) == ["submitted"]
     assert at_once(lambda: Assignment.objects.filter(status="open").count())[0] <= 2
 
 
