@@ -103,10 +103,9 @@ def percentile_ends(sample: FloatArray, clusters: int) -> tuple[FloatArray, Floa
     The expanded percentile interval (Hesterberg 2015, arXiv 1411.5279): quantiles not at -1.96 and 1.96 standard normal
     scores but at those of t(k - 1) times sqrt(k/(k - 1)), because a bootstrap spreads too little by that factor.
     """
-    from scipy.special import ndtr
-    from scipy.stats import t as student
+    from scipy.special import ndtr, stdtrit
 
-    reach = float(student.ppf(0.975, clusters - 1)) * np.sqrt(clusters / (clusters - 1))
+    reach = float(stdtrit(clusters - 1, 0.975)) * np.sqrt(clusters / (clusters - 1))
     low, high = np.quantile(sample, [ndtr(-reach), ndtr(reach)], axis=0)
     return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 

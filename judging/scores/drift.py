@@ -56,10 +56,10 @@ def level_of_look(look: int, tests: int, false_alarms: float = FALSE_ALARMS) -> 
 
 def mean_level(values: FloatArray, clusters: Labels) -> SignificanceLevel:
     """Return the mean of values (n,). Raises TooFewRatings under two instructions."""
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     error, k = _clustered_error(values, clusters)
-    reach = float(student.ppf(0.975, k - 1)) * error
+    reach = float(stdtrit(k - 1, 0.975)) * error
     mean = float(values.mean())
     return SignificanceLevel(mean, mean - reach, mean + reach, values.size, k)
 
@@ -74,18 +74,18 @@ def change(
     false_alarms: float = FALSE_ALARMS,
 ) -> Change:
     """Compare the same tasks in the same order, arrays (n,). Raises TooFewRatings under two instructions."""
-    from scipy.stats import t as student
+    from scipy.special import stdtr, stdtrit
 
     gap = np.asarray(now - reference, dtype=np.float64)
     error, k = _clustered_error(gap, clusters)
     value, alpha = float(gap.mean()), level_of_look(look, tests, false_alarms)
     # Where every instruction moved alike there is no spread to test with: then the sign test of k equal moves speaks.
     if error > 1e-12:
-        p = 2 * float(student.sf(abs(value) / error, k - 1))
+        p = 2 * float(stdtr(k - 1, -abs(value) / error))
     else:
         p = 1.0 if abs(value) < 1e-12 else 2.0 ** (1 - k)
-    usual = float(student.ppf(0.975, k - 1)) * error
-    reach = float(student.ppf(1 - alpha / 2, k - 1)) * error
+    usual = float(stdtrit(k - 1, 0.975)) * error
+    reach = float(stdtrit(k - 1, 1 - alpha / 2)) * error
     return Change(value, value - usual, value + usual, p, alpha, reach, gap.size, k)
 
 

@@ -236,7 +236,7 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
     The variance falls as 1/labels in its human part, stays in its judge part, and the power is tuned anew for each
     number; human and further judge scores are taken to be of different instructions. Raises NoDifference.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     now = prediction_powered_difference(one, other)
     difference = now.powered.value
@@ -266,7 +266,7 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
             if fixed:
                 unsure = variance**2 / freedom + fixed**2 / (now.powered.raters - 1)
                 freedom = min(freedom, max((variance + fixed) ** 2 / unsure, now.powered.raters - 1.0))
-            reach = float(student.ppf(0.975, freedom))
+            reach = float(stdtrit(freedom, 0.975))
             return bool(abs(difference) > (reach + Z_POWER) * (variance + fixed) ** 0.5)
 
         low, high = 1, 2

@@ -157,8 +157,7 @@ def _ends(
     games: Games, design: FloatArray, found: FloatArray, information: FloatArray, min_clusters: int
 ) -> tuple[FloatArray, FloatArray, EffectIntervalKind]:
     """Sandwich intervals over clusters: scores summed by cluster between two inverses of the information."""
-    from scipy.special import expit
-    from scipy.stats import t as student
+    from scipy.special import expit, stdtrit
 
     if games.clusters < min_clusters:
         return found, found, "none"
@@ -166,5 +165,5 @@ def _ends(
     sums = np.column_stack([np.bincount(games.cluster, weights=column, minlength=games.clusters) for column in left.T])
     spread = np.linalg.solve(information, sums.T)
     deviation = np.sqrt((spread**2).sum(axis=1) * games.clusters / (games.clusters - 1))
-    reach = float(student.ppf(0.975, games.clusters - 1)) * deviation
+    reach = float(stdtrit(games.clusters - 1, 0.975)) * deviation
     return found - reach, found + reach, "cluster_robust95"

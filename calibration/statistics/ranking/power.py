@@ -206,13 +206,13 @@ def _projected(difference: FloatArray, shares: Sequence[float], significant: flo
 
 
 def _critical_n(effect: float, significant: float) -> int:
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     low, high = 1, 2
-    while effect * np.sqrt(high) < student.ppf(1 - significant / 2, high - 1):
+    while effect * np.sqrt(high) < stdtrit(high - 1, 1 - significant / 2):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        reached = effect * np.sqrt(middle) >= student.ppf(1 - significant / 2, middle - 1)
+        reached = effect * np.sqrt(middle) >= stdtrit(middle - 1, 1 - significant / 2)
         low, high = (low, middle) if reached else (middle, high)
     return high

@@ -247,7 +247,7 @@ def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
 
     Each rater enters with its effective number of answers. Raises TooFewRatings under three raters, NotConverged.
     """
-    from scipy.stats import beta as beta_law
+    from scipy.special import betaincinv
 
     if len(rates) < 3:
         raise TooFewRatings(len(rates), 3, "raters")
@@ -259,7 +259,7 @@ def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
         alike = ShrunkShare(pooled, *wilson_ends(pooled, float(n.sum())))
         return Shrinkage(pooled, float("inf"), dict.fromkeys(rates, alike))
     a, b = hits + mean * concentration, n - hits + (1 - mean) * concentration
-    low, high = beta_law.ppf(0.025, a, b), beta_law.ppf(0.975, a, b)
+    low, high = betaincinv(a, b, 0.025), betaincinv(a, b, 0.975)
     return Shrinkage(
         mean,
         concentration,

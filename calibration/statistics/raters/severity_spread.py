@@ -47,6 +47,8 @@ def severity_spread(
     smaller one is chance. Raises TooFewRatings under three raters who
     share items or 20 instructions, NobodyToCompare where some raters share no item with the others, even through a third.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
     from scipy.special import fdtr, fdtri
 
     y = np.asarray(scores, dtype=np.float64)
@@ -63,13 +65,13 @@ def severity_spread(
     if k < MIN_CLUSTERS:
         raise TooFewRatings(k, MIN_CLUSTERS, "instructions")
     given = np.bincount(item, minlength=m).astype(np.float64)
-    here = np.zeros((m, people))
-    np.add.at(here, (item, rater), 1.0)
-    crossed = here.T @ (here / given[:, None])
-    laplacian = np.diag(np.bincount(rater, minlength=people).astype(np.float64)) - crossed
-    if np.linalg.matrix_rank(laplacian, tol=1e-8 * len(y)) < people - 1:
+    here = csr_array((np.ones(len(y)), (item, rater)), shape=(m, people))
+    crossed = (here.T @ (here / given[:, None])).tocsr()
+    if connected_components(crossed, directed=False, return_labels=False) > 1:
         raise NobodyToCompare("Some raters share no item with the others, so there is nobody to compare with.")
-    inverse = np.linalg.pinv(laplacian, hermitian=True)
+    laplacian = np.diag(np.bincount(rater, minlength=people).astype(np.float64)) - crossed.toarray()
+    # The pseudoinverse: all raters are connected, so that only a severity common to all of them has eigenvalue 0.
+    inverse = np.linalg.inv(laplacian + 1 / people) - 1 / people
     centred = y - (sum_by(item, m, y) / given)[item]
     effects = inverse @ sum_by(rater, people, centred)
     left = centred - (effects[rater] - (here @ effects / given)[item])
