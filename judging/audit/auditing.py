@@ -45,7 +45,6 @@ from judging.audit.roles import AuditOptions, find_layout, read_table
 SIGNIFICANT = 0.05
 POWER_REACH = 0.8416212335729143
 """The 80th percentile of the standard normal distribution."""
-NORMAL_95 = 1.959963984540054
 SMALL_SHARE = 0.05
 """A difference of shares, correlations or points per pair for which the number of items needed is stated."""
 SMALL_COPY = 0.2
@@ -286,7 +285,7 @@ class Findings:
         family: int = 1,
         person: str = "",
     ) -> None:
-        """Add a check; `family` is the number of which this one was chosen as the clearest."""
+        """Add a check; p and what is detectable allow for the `family` of which this one was chosen as the clearest."""
         what = messages.effect(kind, name, person)
         try:
             tested = test_of_zero(found, place)
@@ -296,7 +295,8 @@ class Findings:
             else:
                 self.cannot_say.append(messages.NOT_DEFINED(what=what))
             return
-        size = detectable(tested.error, tested.freedom)
+        level = SIGNIFICANT / family
+        size = detectable(tested.error, tested.freedom, level=level)
         effect = estimate(found, place, "plain")
         self.checks.append(
             Check(
@@ -309,7 +309,7 @@ class Findings:
                 finding=False,
                 detectable=size,
                 items=found.n_instructions,
-                needed=_needed(found, place, tested.population, small) if size > small else None,
+                needed=_needed(found, place, tested.population, small, level) if size > small else None,
                 about=person,
             )
         )
@@ -378,11 +378,14 @@ def _repeated(name: str, part: list[Repeat], ratings: Ratings, swapped: bool) ->
     return Repeats(name, swapped, share.value, ends, len(part))
 
 
-def _needed(found: CrossedVariance, place: int, population: Population, target: float) -> Needed:
-    """The items with which a difference of `target` has 80 % power, with the 95 % interval of the items' own variance."""
-    from scipy.special import chdtri
+def _needed(found: CrossedVariance, place: int, population: Population, target: float, level: float) -> Needed:
+    """The items with which a difference of `target` has 80 % power at this level of significance, with a 95 % interval.
 
-    allowed = (target / (NORMAL_95 + POWER_REACH)) ** 2
+    The interval is that of the items' own variance.
+    """
+    from scipy.special import chdtri, ndtri
+
+    allowed = (target / (float(ndtri(1 - level / 2)) + POWER_REACH)) ** 2
     if population == "such":
         allowed -= float(found.raters[place])
     have, variance = found.n_instructions, float(found.these[place])

@@ -51,8 +51,9 @@ class Needed:
 class Check:
     """One test of one judge. `effect` is 0 without bias, in points of the values' own scale; p values are two-sided.
 
-    `population` says which interval p inverts; `detectable` is the smallest effect with 80 % power. A `finding` is
-    significant at 5 % after Holm's correction over all checks of the audit. `about` names the person of a copy, else "".
+    `population` says which interval p inverts; `detectable` is the smallest effect for which p is below 5 % with 80 % power.
+    A `finding` is significant at 5 % after Holm's correction over all checks of the audit. `about` names the person of a
+    copy, else "".
     """
 
     judge: str

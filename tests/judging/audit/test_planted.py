@@ -64,6 +64,11 @@ def test_a_judge_that_repeats_one_person_is_found_and_named(tmp_path):
     assert found.finding and found.about == "annotator0" and found.population == "these"
     assert found.effect.these.low < 0.5 < found.effect.these.high and found.effect.why == "one_person"
     assert not check(found_in(tmp_path, scores(seed=12)), "copy").finding
+    # One of five people was chosen, so what is detectable is 1.76 half widths of a 95 % interval, and not 1.42.
+    half = (found.effect.these.high - found.effect.these.low) / 2
+    assert len(found_in(tmp_path, scores(seed=12)).people) == 5 and found.detectable / half == pytest.approx(
+        1.76, abs=0.08
+    )
 
 
 def test_the_moments_of_verdicts_and_the_marks_of_formatting_are_read(tmp_path):
