@@ -42,8 +42,15 @@ MIXED_ANSWERS = Wording(
 )
 FEW_IN_FOLD = Wording(
     "panel.few_in_fold",
-    "The weights are fitted without each of %(folds)s parts of the instructions, and without one of them no difference of "
-    "people is left; have people rate more instructions.",
+    "The weights are fitted without each of %(folds)s parts of the instructions. That needs at least 2 instructions, in "
+    "different parts, on which people rated two models or more; here all are in one part. Have people rate more "
+    "instructions.",
+)
+NO_JUDGE_IN_FOLD = Wording(
+    "panel.no_judge_in_fold",
+    "The weights are fitted without each of %(folds)s parts of the instructions. That needs at least 1 judge that goes "
+    "with people whichever part is left out; without one of the parts, none does on the other %(n)s instructions. Add "
+    "judges that do, or have people rate more instructions.",
 )
 NAME_TAKEN = Wording("panel.name_taken", "The name %(name)s belongs to another judge; choose a different name.")
 
@@ -103,7 +110,7 @@ def _parameters(study: Study, report: JudgePanel, members: list[Rater]) -> dict[
     try:
         found = weights_by_fold(given, by_row, FOLDS)
     except TooFewRatings as error:
-        raise UserError(FEW_IN_FOLD(folds=FOLDS)) from error
+        raise UserError(NO_JUDGE_IN_FOLD(folds=FOLDS, n=error.n) if error.n else FEW_IN_FOLD(folds=FOLDS)) from error
     shares = found / found.sum(axis=1, keepdims=True)
     return {
         MEMBERS: [member.public_id for member in members],

@@ -118,7 +118,7 @@ def _such(such: SuchRaters) -> str:
             "few_raters": f"{such.n_raters} raters, fewer than {LEAST_RATERS}",
             "positions": "the data identify positions, not persons",
         }
-        why = needs.get(such.not_stated, "without one rater, too few answers could be compared")
+        why = needs.get(such.not_stated, "without one of the raters or instructions, it could not be computed")
         return f"for raters like these: not stated ({why})"
     return f"for raters like these: {such.low:.4f} to {such.high:.4f}, 95 %"
 

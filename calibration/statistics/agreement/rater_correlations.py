@@ -22,6 +22,9 @@ from calibration.statistics.resampling import (
 )
 from calibration.statistics.ties import settle_ties
 
+LEAST_IN_COMMON = 3
+"""Common items from which the correlation of two raters is stated."""
+
 
 @dataclass(frozen=True)
 class Icc:
@@ -139,7 +142,7 @@ def rater_matrix(items: Labels, raters: Labels, values: FloatArray) -> RaterMatr
     defined = np.zeros((width, width), dtype=np.bool_)
     for a in range(width):
         for b in range(a, width):
-            if common[a, b] < 3:
+            if common[a, b] < LEAST_IN_COMMON:
                 continue
             both = present[:, a] & present[:, b]
             x, y = settle_ties(table[both, a]), settle_ties(table[both, b])

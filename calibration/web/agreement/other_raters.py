@@ -53,8 +53,8 @@ def why_not_stated(such: SuchRaters, *, items: bool) -> str:
         )
     if such.not_stated:
         return gettext(
-            "How far raters like these would agree is not stated: without one of the raters, too few answers could be "
-            "compared."
+            "How far raters like these would agree is not stated: without one of the raters or instructions, agreement "
+            "could not be computed."
         )
     return ""
 

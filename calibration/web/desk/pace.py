@@ -10,7 +10,7 @@ from annotation.monitoring.progress import CategoryRow
 from calibration.figures.drawing import number
 from calibration.figures.progress import Outlook, Period, Words, progress_over_time
 from calibration.reports.progress.pace import DAY, HOUR, PaceReport, recent_periods
-from calibration.statistics.design.expected_end import ExpectedEnd, expected_end
+from calibration.statistics.design.expected_end import FEWEST_PERIODS, FEWEST_RATINGS, ExpectedEnd, expected_end
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import Block, Column, Table
 
@@ -99,7 +99,12 @@ def _expected(
         end = expected_end(recent.counts, remaining=remaining)
     except NoStatistic:
         return (
-            f"{left} " + gettext("Too few ratings came lately to estimate when the last one will be given."),
+            f"{left} "
+            + gettext(
+                "When the last one will be given is not estimated: that needs at least %(hours)d hours since the first one, "
+                "and at least %(ratings)d ratings within the last 7 days (24 hours in the first three days of a study)."
+            )
+            % {"ratings": FEWEST_RATINGS, "hours": FEWEST_PERIODS},
             None,
             HOUR,
         )

@@ -225,7 +225,8 @@ def _not_stated(such: SuchRaters, raters: int) -> str:
             "What holds for raters like these is not stated, because the data identify positions, not persons."
         )
     return gettext(
-        "What holds for raters like these is not stated: without one of the raters, too few answers could be compared."
+        "What holds for raters like these is not stated: without one of the raters or instructions, the value could not be "
+        "computed."
     )
 
 

@@ -39,8 +39,8 @@ def error_words(why: str) -> str:
             "comparisons."
         ),
         "NoTieModel": gettext(
-            "There are too few ties, or too few contradictions among the other comparisons, to estimate how often "
-            "ties occur."
+            "How often ties occur cannot be estimated: that needs at least one tie, and among the other comparisons wins "
+            "that contradict each other, such as one win by each model of a pair."
         ),
         "EffectNotIdentified": gettext(
             "These comparisons cannot separate the effect from the models' strengths. Show every model on both sides."
@@ -72,8 +72,8 @@ def error_words(why: str) -> str:
         ),
         "TooFewAnswers": gettext("No rater has answered five tasks yet. Raters are reported from five tasks on."),
         "NobodyToCompare": gettext(
-            "There is nobody to compare with: raters share too few tasks with each other. Have several people rate the same "
-            "tasks."
+            "There is nobody to compare with: some raters, or groups of raters, share no task with the others. At least one "
+            "task that both rated is needed; have several people rate the same tasks."
         ),
         "NoHints": gettext("No task was answered both by raters who saw its hint and by raters who did not."),
         "NeverRepeated": gettext(

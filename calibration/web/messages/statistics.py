@@ -7,9 +7,11 @@ from django.utils.translation import gettext
 
 from annotation.models import Study
 from calibration.figures.drawing import ends_apart, number
+from calibration.reports.codec import counts_of
 from calibration.statistics.errors import code_of
 from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.templatetags.studies import by_items as by_items
+from calibration.web.messages.too_few import too_few_words
 from core.messages.counts import counted
 
 FIT_REFUSED = "fit refused"
@@ -107,6 +109,7 @@ def refusal_facts(error: Exception) -> dict[str, Any]:
         "category": getattr(error, "category", ""),
         "family": getattr(error, "family", None),
         "cause": code_of(error.__cause__) if error.__cause__ else "",
+        "counts": counts_of(error.__cause__),
     }
     return {name: fact for name, fact in facts.items() if fact or (name == "family" and fact is not None)}
 
@@ -124,14 +127,19 @@ def words_of_refusal(facts: Mapping[str, Any]) -> str:
             "out."
         ) % {"named": named}
     if facts.get("category"):
-        values = {"category": facts["category"], "reason": reason_words(str(facts.get("cause", "")))}
+        values = {"category": facts["category"], "reason": _cause_words(facts)}
         return gettext("Category %(category)s: %(reason)s") % values
     if facts.get("family") is not None:
-        values = {
-            "parent": facts["family"] or gettext("the study"),
-            "reason": reason_words(str(facts.get("cause", ""))),
-        }
+        values = {"parent": facts["family"] or gettext("the study"), "reason": _cause_words(facts)}
         return gettext("Pooling the categories of %(parent)s: %(reason)s") % values
     if facts.get("why") == "NothingToRead":
         return gettext("Nobody has completed a checklist in this study yet. Collect answers first.")
     return str(facts.get("message", ""))
+
+
+def _cause_words(facts: Mapping[str, Any]) -> str:
+    """Say why a statistic refused a fit, with how much is needed where there is too little of something."""
+    counts = facts.get("counts")
+    if counts:
+        return too_few_words(int(counts["n"]), int(counts["needed"]), str(counts["what"]))
+    return reason_words(str(facts.get("cause", "")))

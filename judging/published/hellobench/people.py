@@ -10,7 +10,7 @@ from annotation.models import Rater, Score, Study
 from calibration.data.frames import ABOUT_RESPONSES, ROLES, NothingToRead, ScoreFrame
 from calibration.data.scores import label_frame, score_frame
 from calibration.reports.people.reviewed_verdicts import reasonable_rates, review_scores
-from calibration.statistics.agreement.rater_correlations import rater_matrix
+from calibration.statistics.agreement.rater_correlations import LEAST_IN_COMMON, rater_matrix
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.report_reasons import NeverReviewed
 from calibration.statistics.resampling import FloatArray
@@ -131,7 +131,7 @@ def _matrix(key: str, given: Given | Absent, digits: int, reason: str) -> list[C
     found = given if isinstance(given, Absent) else _as_many(given, len(names))
     matrix: FloatArray | None = None
     defined = np.zeros((len(names), len(names)), dtype=np.bool_)
-    missing = found.reason if isinstance(found, Absent) else FEW_IN_COMMON()
+    missing = found.reason if isinstance(found, Absent) else FEW_IN_COMMON(needed=LEAST_IN_COMMON)
     if isinstance(found, Given):
         try:
             ours = rater_matrix(found.item.tolist(), found.rater.astype(int).tolist(), found.value)

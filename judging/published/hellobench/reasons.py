@@ -61,7 +61,11 @@ NO_PAIRS = Wording(
     "hellobench.no_pairs",
     "People have not compared this model with the baseline; upload their choices as a table of preferences.",
 )
-FEW_IN_COMMON = Wording("hellobench.few_in_common", "These raters have too few answers in common.")
+FEW_IN_COMMON = Wording(
+    "hellobench.few_in_common",
+    "A correlation of two raters needs at least %(needed)s answers to the same questions, and each rater's must differ "
+    "among themselves; these two have fewer, or theirs are all alike.",
+)
 OTHER_NUMBER = Wording(
     "hellobench.other_number", "%(n)s people answered here, in the paper %(wanted)s; load the answers of as many."
 )

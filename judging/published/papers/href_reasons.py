@@ -46,7 +46,12 @@ JUDGE_THREE = Wording(
 )
 LOADED_HERE = Wording("href.loaded_here", "These are the instructions that are loaded here.")
 OVER_BOTH = Wording("href.over_both", "Over the %(n)s models that both tables print.")
-TOO_FEW_FOR_HALVES = Wording("href.too_few_for_halves", "A category has too few judged instructions for two halves.")
+TOO_FEW_FOR_HALVES = Wording(
+    "href.too_few_for_halves",
+    "A composite is chosen on one half of the instructions and measured on the other. That needs at least two "
+    "instructions in each category, and in each half of it a judge with verdicts on four fifths of the tasks; a category "
+    "here lacks one of these.",
+)
 RUN_METHOD = Wording("href.run_method", "run a judge by the method %(method)s")
 OTHER_CATEGORIES = Wording(
     "href.other_categories", "This is over 11 categories, and the tasks here have none of: %(categories)s."

@@ -400,7 +400,8 @@ def _choices(report: MethodTable, found: CrossFittedRows) -> Block:
 def _reason(composite: Missing) -> str:
     if composite.why == "TooFewTasks":
         return gettext(
-            "A category has too few instructions for two halves, or no judge has verdicts on four fifths of its "
-            "tasks. The composite can therefore not be chosen on one half and measured on the other."
+            "The composite is chosen on one half of the instructions and measured on the other. That needs at least two "
+            "instructions in each category, and in each half of it a judge with verdicts on four fifths of the tasks; a "
+            "category here lacks one of these."
         )
     return reason_of(composite)

@@ -212,7 +212,7 @@ def state_names() -> dict[str, str]:
         "waiting": gettext("waiting for ratings"),
         "incomplete": gettext("incomplete, its study is closed"),
         "complete": gettext("all ratings are in"),
-        "too_few": gettext("too few drawn"),
+        "too_few": gettext("fewer than %(n)d instructions drawn") % {"n": MIN_CLUSTERS},
     }
 
 

@@ -74,7 +74,8 @@ def test_no_end_where_nothing_supports_one(study):
     study.refresh_from_db()
     assert "The study is not open" in block_of(study).answer
     study.status = "open"
-    assert "Too few ratings came lately" in block_of(study, NOW + timedelta(days=30)).answer
+    later = block_of(study, NOW + timedelta(days=30)).answer
+    assert "that needs at least 3 hours since the first one, and at least 10 ratings within the last 7 days" in later
     Seat.objects.filter(study=study).exclude(state="taken").delete()
     assert block_of(study).answer == "All the ratings needed have been given."
 

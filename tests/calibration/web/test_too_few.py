@@ -1,6 +1,7 @@
 """Where there is too little of something, pages say of what, how much is needed and how much there is."""
 
 import ast
+import json
 from io import StringIO
 from pathlib import Path
 
@@ -10,14 +11,20 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils.translation import override
 
+from calibration.fits.categories import FitRefused
 from calibration.reports.codec import Missing, part, read_back, stored
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.bias import length_bias
 from calibration.statistics.judges.transport import RATED_MODELS
 from calibration.statistics.ranking.power import PowerCurve, power_curve
-from calibration.web.messages.reasons import reason_of
+from calibration.web.messages.reasons import error_words, reason_of
+from calibration.web.messages.statistics import refusal_facts, words_of_refusal
 from calibration.web.messages.too_few import too_few_words
 from calibration.web.rankings.scores import _separation
+from core.messages.rendering import render
+from judging.comparison.fitted_panel import FEW_IN_FOLD, NO_JUDGE_IN_FOLD
+from judging.published.hellobench.reasons import FEW_IN_COMMON
+from judging.published.papers.href_reasons import TOO_FEW_FOR_HALVES
 from tests.calibration.answered_studies import answered_study
 from tests.factories import make_answer, make_checklist_study, make_rater
 
@@ -94,3 +101,41 @@ def test_the_command_about_raters_says_why_an_interval_is_not_stated_and_for_who
     out = StringIO()
     call_command("report_raters", answered_study(instructions=6, slug="few").slug, stdout=out)
     assert "correlation with the others: Not stated: at least 20 shared instructions are needed." in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("NoTieModel", "that needs at least one tie, and among the other comparisons wins that contradict each other"),
+        ("NobodyToCompare", "At least one task that both rated is needed"),
+    ],
+)
+def test_a_reason_without_counts_says_what_is_needed_too(code, needed):
+    said = error_words(code)
+    assert needed in said and "too few" not in said
+    with override("zh-hans"):
+        assert error_words(code) != said
+
+
+def test_a_refused_fit_names_what_there_is_too_little_of():
+    """A fit of one instruction used to be refused because no task had been rated by two people."""
+    cause = TooFewRatings(1, 2, "instructions")
+    refused = FitRefused(f"Pooling the categories of letters: {cause}", family="letters")
+    refused.__cause__ = cause
+    said = words_of_refusal(json.loads(json.dumps(refusal_facts(refused))))
+    assert said == ("Pooling the categories of letters: This needs at least 2 of these: instructions. There is only 1.")
+
+
+@pytest.mark.parametrize(
+    ("wording", "values", "needed"),
+    [
+        (FEW_IN_COMMON, {"needed": 3}, "at least 3 answers to the same questions"),
+        (TOO_FEW_FOR_HALVES, {}, "at least two instructions in each category"),
+        (FEW_IN_FOLD, {"folds": 10}, "at least 2 instructions, in different parts, on which people rated two models"),
+        (NO_JUDGE_IN_FOLD, {"folds": 10, "n": 24}, "at least 1 judge that goes with people"),
+    ],
+)
+def test_messages_that_refuse_for_too_little_say_how_much_and_for_what(wording, values, needed):
+    message = wording(**values)
+    assert needed in str(message)
+    assert render(message, "zh-hans") != str(message)

@@ -261,7 +261,7 @@ def test_what_is_missing_is_named(missing):
         "judge": "No judge",
         "people": "There are no answers yet",
         "overlap": "Too few ratings",
-        "instructions": "too few instructions for two halves",
+        "instructions": "That needs at least two instructions in each category",
     }[missing]
     assert said in text_of(page_of(study))
 
