@@ -82,6 +82,7 @@ def _results(
         found[f"r2_leave_one_{kind}_out"] = one["r2"] if one else None
         found[f"mse_leave_one_{kind}_out"] = one["mse"] if one else None
     one = left_out.get("instruction")
+    found["held_out"] = certificate.get("held_out")
     found["r2_equal_weights_leave_one_instruction_out"] = one["equal_r2"] if one else None
     found["r2_equal_weights"] = certificate["equal_fitted"]["r2"]
     found["r2_mean_of_answers"] = certificate["equal_plain"]["r2"]

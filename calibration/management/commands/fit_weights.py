@@ -14,9 +14,10 @@ from calibration.fits.categories import FitRefused
 from calibration.fits.export import fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
+from calibration.statistics.weights.certificates import certificate_from_dict, pooled_from_dict
 from calibration.statistics.weights.gains import Gain
 from calibration.web.messages.populations import gain_words
-from calibration.web.weights.certificate import warning_sentence
+from calibration.web.weights.certificate import held_out_reason, held_out_words, pooling_sentences, warning_sentence
 from core.errors import UserError
 
 MOST_DRAWS = 20_000
@@ -125,9 +126,14 @@ class Command(StudyCommand):
             return
         self.stdout.write(f"{payload['study']}: fit {payload['name'] or payload['fit']}")
         for one in payload["categories"]:
-            unseen = one["r2_leave_one_instruction_out"]
-            said = "not defined" if unseen is None else f"{unseen:.3f}"
+            certificate = certificate_from_dict(one["certificate"])
+            known = "instruction" in certificate.out_of_sample
+            said = held_out_words(certificate, step=0.001) if known else "not defined"
             self.stdout.write(f"\n{one['category']}: n {one['n']}, R2 {one['r2']:.4f}, on held-out instructions {said}")
+            if why := held_out_reason(certificate):
+                self.stdout.write(f"  {why}")
+            if one["pooled"]:
+                self.stdout.write(f"  {pooling_sentences(pooled_from_dict(one['pooled']), one['category'])}")
             if one["better_than_equal_weights"] is not None:
                 shown = "are" if one["better_than_equal_weights"] else "are not shown to be"
                 gain = gain_words(Gain(**one["gain_over_equal_weights"]))

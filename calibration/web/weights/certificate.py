@@ -1,11 +1,14 @@
 """The certificate of fitted weights in sentences: what they are worth, for raters like these and for exactly these."""
 
 from collections.abc import Sequence
+from math import isinf
 
 from django.utils.translation import gettext, ngettext
 
 from calibration.figures.drawing import number
 from calibration.statistics.weights.fit import WeightCertificate
+from calibration.statistics.weights.pooling import PooledFits
+from calibration.statistics.weights.populations import LEAST_RATERS_FOR_R2
 from calibration.web.messages.populations import both_words, gain_words, needed_words, not_stated_words
 from core.messages.counts import counted
 
@@ -84,14 +87,49 @@ def _explained(one: WeightCertificate, *, items: bool) -> str:
     return gettext("There, they explain %(r2)s of the variance, and equal weights %(equal)s (%(over)s).") % values
 
 
-def held_out_words(one: WeightCertificate) -> str:
+def held_out_words(one: WeightCertificate, *, step: float = 0.01) -> str:
     """Write R2 on held-out instructions with both of its intervals, as far as they are stated."""
     r2, found = one.out_of_sample["instruction"].r2, one.held_out
     if found is None:
-        return number(r2)
+        return number(r2, step)
     such = None if found.such_low is None or found.such_high is None else (found.such_low, found.such_high)
     these = None if found.these_low is None or found.these_high is None else (found.these_low, found.these_high)
-    return both_words(r2, such, these)
+    return both_words(r2, such, these, step=step)
+
+
+def held_out_reason(one: WeightCertificate, *, items: bool = False) -> str:
+    """Say why R2 on held-out instructions has no interval for raters like these; '' where it has, or is not defined."""
+    if one.held_out is None or "instruction" not in one.out_of_sample:
+        return ""
+    instructions, raters = one.clusters["instruction"], one.clusters.get("rater", 0)
+    said = not_stated_words(one.held_out.not_stated, instructions, raters, items=items, least=LEAST_RATERS_FOR_R2)
+    return gettext("R² on held-out data: %(why)s") % {"why": said} if said else ""
+
+
+def pooling_sentences(pooled: PooledFits, category: str) -> str:
+    """Say how a category's weights are pooled, what that changes on held-out instructions, and what is not known of it."""
+    gain = pooled.categories[category].gain
+    reduced = gettext(
+        "These weights are pooled toward those of all categories of the family. The strength, %(strength)s, was chosen by "
+        "predicting held-out instructions, on which pooling reduces the mean squared error of this category by %(gain)s."
+    )
+    raised = gettext(
+        "These weights are pooled toward those of all categories of the family. The strength, %(strength)s, was chosen by "
+        "predicting held-out instructions of the whole family; on those of this category, pooling raises the mean squared "
+        "error by %(gain)s."
+    )
+    strength = gettext("infinite") if isinf(pooled.strength) else f"{pooled.strength:g}"
+    said = (raised if gain < 0 else reduced) % {"strength": strength, "gain": f"{abs(gain):.3f}"}
+    return f"{said} {pooling_note()}"
+
+
+def pooling_note() -> str:
+    """Say what is not known about a pooling strength: it is chosen on the instructions that measure it."""
+    return gettext(
+        "Neither the strength nor this difference has an interval. The strength is the best of those tried, on the same "
+        "instructions that measure it, so the difference is likely to be smaller on new ones; whether pooling predicts "
+        "better is not tested here. The intervals of pooled weights take the strength as given."
+    )
 
 
 def populations_sentence(certificate: WeightCertificate, *, items: bool = False) -> str:

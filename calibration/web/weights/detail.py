@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isinf
 from typing import Literal
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
@@ -28,6 +28,7 @@ from calibration.web.messages.populations import ends_columns, gain_words, neede
 from calibration.web.messages.reasons import missing_notes, reason_of
 from calibration.web.messages.statistics import by_items, cluster_words, criterion_words
 from calibration.web.serving import PageKind
+from calibration.web.weights.certificate import pooling_note
 from calibration.web.weights.page import category_names_of, criterion_questions, earlier_fits
 from calibration.web.weights.rivals import rivals_block
 
@@ -296,11 +297,10 @@ def _pooling(key: str, family: Family, names: Mapping[str, str], of: str) -> Blo
     table = Table(
         [Column(gettext("Strength")), Column(gettext("MSE, held out"), 4)], list(zip(labels, errors, strict=True))
     )
-    answer = gettext("The best strength is %(strength)s; pooling reduces the mean squared error by %(gain)s.") % {
-        "strength": labels[chosen],
-        "gain": number(found.gain, 0.001),
-    }
-    return Block(key, title, answer=answer, figure=figure, table=table, folded=True)
+    answer = gettext(
+        "The mean squared error is least at strength %(strength)s, lower by %(gain)s than without pooling."
+    ) % {"strength": labels[chosen], "gain": number(found.gain, 0.001)}
+    return Block(key, title, answer=answer, figure=figure, table=table, notes=[pooling_note()], folded=True)
 
 
 def _category(row: CategoryDepth, place: int, name: Callable[[str], str], head: str, of: str) -> list[Block]:
@@ -353,7 +353,7 @@ def _left_out(
         return Block(key, title, reason=_no_labels(found, kind))
     order = sorted(range(len(found.labels)), key=lambda i: -found.shift[i])
     if not order:
-        return Block(key, title, reason=gettext("Nothing can be left out: too few answers would remain."))
+        return Block(key, title, reason=_nothing_left(len(row.items)))
     figure = ranges(
         [RangeRow(label, [_range(found.weights[:, item].tolist(), row, item)]) for item, label in enumerate(labels)],
         title=title,
@@ -384,6 +384,16 @@ def _left_out(
         folded=True,
         caption=gettext("Marks show each item's weight; lines span its weights when each one is left out in turn."),
     )
+
+
+def _nothing_left(items: int) -> str:
+    return ngettext(
+        "Nothing can be left out: at least %(n)s answer with an overall score would have to remain, and these scores would "
+        "have to differ.",
+        "Nothing can be left out: at least %(n)s answers, one for each item, would have to remain, and their overall scores "
+        "would have to differ.",
+        items,
+    ) % {"n": number(items, 1)}
 
 
 def _range(values: Sequence[float], row: CategoryDepth, item: int) -> Span:

@@ -21,6 +21,8 @@ from calibration.web.messages.statistics import by_items, cluster_words, criteri
 from calibration.web.paper_tables import PrintedFit, printed_fits
 from calibration.web.weights.certificate import (
     certificate_sentences,
+    held_out_reason,
+    pooling_sentences,
     populations_sentence,
     warning_sentence,
     weights_opening,
@@ -204,6 +206,7 @@ def _category_blocks(
         section=section,
     )
     unseen = _unseen_rows(certificate)
+    why_not = held_out_reason(certificate, items=by_items(category.fit.fit.study))
     none_left_out = gettext("Nothing could be left out: there is only one instruction, rater and model.")
     return [
         weights,
@@ -212,6 +215,7 @@ def _category_blocks(
             f"unseen-{place}",
             gettext("Prediction of held-out data"),
             table=Table(_unseen_columns(), unseen) if unseen else None,
+            notes=[why_not] if why_not else [],
             reason="" if unseen else none_left_out,
             section=section,
         ),
@@ -301,14 +305,8 @@ def _unseen_rows(certificate: WeightCertificate) -> list[list[Numbers]]:
 
 
 def _pooling(one: CategoryFit) -> str:
-    if not one.diagnostics["pooled"]:
-        return ""
-    pooled = pooled_from_dict(one.diagnostics["pooled"])
-    strength = gettext("infinite") if pooled.strength == float("inf") else f"{pooled.strength:g}"
-    return gettext(
-        "These weights are pooled toward those of all categories of the family. The strength, %(strength)s, was chosen "
-        "by predicting held-out instructions; pooling reduces the mean squared error by %(gain)s."
-    ) % {"strength": strength, "gain": f"{pooled.categories[one.key].gain:.3f}"}
+    pooled = one.diagnostics["pooled"]
+    return pooling_sentences(pooled_from_dict(pooled), one.key) if pooled else ""
 
 
 def _overview_block(categories: Sequence[ShownCategory]) -> Block:

@@ -208,6 +208,37 @@ def test_the_fit_is_printed_in_words():
     assert "  Fewer than 20 instructions: no 95 % interval is stated." in shown
 
 
+def test_r2_on_held_out_instructions_is_printed_with_the_intervals_that_the_page_states():
+    study = answered_study(instructions=24)
+    shown = run("fit_weights", "essays", "--draws", "0")
+    found = result_of("fit_weights", "essays", "--draws", "0")["categories"][0]["held_out"]
+    such, these = (f"{found[f'{one}_low']:.3f} to {found[f'{one}_high']:.3f}" for one in ("such", "these"))
+    said = f"(95 % interval for raters like these {such}; for exactly these raters {these})"
+    assert f"on held-out instructions {found_r2(study):.3f} {said}\n" in shown
+
+
+def found_r2(study):
+    certificate = study.fits.order_by("pk").last().categories.get().diagnostics["certificate"]
+    return certificate["out_of_sample"]["instruction"]["r2"]
+
+
+def test_r2_on_held_out_instructions_without_an_interval_says_what_one_needs():
+    answered_study()
+    shown = run("fit_weights", "essays", "--draws", "0")
+    assert (
+        "R² on held-out data: No 95 % interval is stated, neither for raters like these nor for exactly these: "
+        in shown
+    )
+    assert "that needs at least 20 instructions, and there are 12." in shown
+
+
+def test_two_raters_are_too_few_for_an_interval_of_r2_on_held_out_instructions():
+    answer_study(make_checklist_study(instructions=24, models=2, items=4), raters=2)
+    shown = run("fit_weights", "essays", "--draws", "0")
+    assert "R² on held-out data: No interval for raters like these is stated: that needs at least 3 raters" in shown
+    assert "(95 % interval for exactly these raters " in shown
+
+
 def test_answers_left_out_of_a_fit_are_counted_with_their_reasons():
     study = answered_study()
     some = Assignment.objects.filter(task__study=study).order_by("pk")[:3]

@@ -1,14 +1,19 @@
 """The page behind the weights: the verdict, pooling, floors, leaving out, cohorts, another fit."""
 
+from dataclasses import replace
+from io import StringIO
 from math import inf
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Cohort, Rater
 from calibration.fits.store import run_fit
 from calibration.reports.registry import report_of
 from calibration.reports.weights import WEIGHTS, depth_settings
+from calibration.statistics.weights.certificates import pooled_from_dict
+from calibration.web.weights.certificate import pooling_sentences
 from generation.models import Category, Instruction
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.result_page_checks import (
@@ -70,7 +75,29 @@ def test_a_family_has_its_pooling_path_drawn():
     assert len(found.families[0].pooling.path) == 9 and found.families[0].pooling.path[-1][0] == inf
     page = page_of(study)
     never_nan(page.replace("∞", ""))
-    assert "The best strength is" in text_of(page) and "Recommended weights for the 2 categories" in answer_of(page)
+    said = text_of(page)
+    assert (
+        "The mean squared error is least at strength" in said
+        and "Recommended weights for the 2 categories" in answer_of(page)
+    )
+    assert "Neither the strength nor this difference has an interval." in said
+    assert "whether pooling predicts better is not tested here" in said
+    weights = text_of(markup(signed_in("lead", study.workspace).get(reverse("calibration:weights", args=[study]))))
+    assert weights.count("Neither the strength nor this difference has an interval.") == 2
+    assert "pooling reduces the mean squared error by" not in weights
+    out = StringIO()
+    call_command("fit_weights", study.slug, "--pool", "--draws", "0", stdout=out)
+    assert out.getvalue().count("Neither the strength nor this difference has an interval.") == 2
+
+
+def test_pooling_that_predicts_a_category_worse_is_not_said_to_reduce_its_error():
+    """The strength is chosen for the whole family, so that one of its categories may lose by it."""
+    study = answered_study(instructions=12, models=2)
+    two_categories(study)
+    fit = run_fit(study=study, draws=0, pool=True)
+    pooled = pooled_from_dict(fit.categories.get(key="essay").diagnostics["pooled"])
+    worse = replace(pooled, categories={"essay": replace(pooled.categories["essay"], gain=-0.25)})
+    assert "of this category, pooling raises the mean squared error by 0.250." in pooling_sentences(worse, "essay")
 
 
 def test_categories_are_called_by_their_names_and_keep_their_keys_in_files():
