@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from calibration.statistics.agreement.leave_one_out import (
     leave_one_out,
     outer_leave_one_out,
 )
+from calibration.statistics.crossed import holm
 from calibration.statistics.judges.agreement import Beside, LabelledTasks, beside_people, same_as_majority
 from calibration.statistics.judges.comparison import (
     MajorityAccuracy,
@@ -27,7 +29,7 @@ from calibration.statistics.judges.comparison import (
     confusion,
     majority_labels,
 )
-from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.estimates import SIGNIFICANT, PeopleEstimate
 from calibration.statistics.ties import level_places
 
 
@@ -63,12 +65,48 @@ class CriterionMatches:
 
 
 @dataclass(frozen=True)
+class AgainstPeople:
+    """A judge's leave-one-out agreement on a criterion minus that of people with each other, on the same `n` tasks.
+
+    `p` is corrected for all criteria on which it has a 95 % interval (Holm), None without one. `shown` is "more" only for
+    raters like these: a judge may repeat one of two raters, and two show nothing of others.
+    """
+
+    criterion: str
+    apart: PeopleEstimate
+    n: int
+    p: float | None
+
+    @property
+    def shown(self) -> Literal["less", "more", "not_shown"]:
+        if self.p is None or self.p >= SIGNIFICANT:
+            return "not_shown"
+        if self.apart.value < 0:
+            return "less"
+        return "more" if self.apart.population == "such" else "not_shown"
+
+
+@dataclass(frozen=True)
 class JudgeMatches:
     """A judge, by name and public id, beside people on each criterion."""
 
     judge: str
     public: str
     criteria: list[CriterionMatches]
+
+    @property
+    def against_people(self) -> list[AgainstPeople]:
+        """The criteria on which people can be compared with each other, with p values corrected for their number."""
+        known = [
+            (row.criterion, row.matches.beside)
+            for row in self.criteria
+            if not isinstance(row.matches, Missing) and not isinstance(row.matches.beside, Missing)
+        ]
+        corrected = holm(np.array([np.nan if one.apart.p is None else one.apart.p for _, one in known]))
+        return [
+            AgainstPeople(key, one.apart, one.n, None if np.isnan(p) else float(p))
+            for (key, one), p in zip(known, corrected, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

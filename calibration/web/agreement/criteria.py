@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from annotation.models import Study
 from calibration.figures.charts import Bar, interval_bars
@@ -15,6 +15,9 @@ from calibration.web.failed_judges import all_marked
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.people_estimates import people_cells, people_columns, people_words, populations_meaning
 from calibration.web.messages.statistics import by_items, cluster_words
+
+NAMED = 4
+"""At most this many criteria are named in a sentence."""
 
 
 def criterion_blocks(study: Study, report: JudgesByCriterion, judges: Collection[str]) -> list[Block]:
@@ -32,6 +35,7 @@ def criterion_blocks(study: Study, report: JudgesByCriterion, judges: Collection
                 unscored_once += [left_out] if matches.unscored else []
         if twice:
             blocks.append(_leaving_out(study, judge.judge, place, twice, _unscored(unscored_twice)))
+            blocks.append(_apart(study, judge, place))
         if once:
             blocks.append(_with_one(study, judge.judge, place, once, _unscored(unscored_once)))
     return [*blocks, _needs()] if blocks else []
@@ -43,12 +47,12 @@ def comparable(report: JudgesByCriterion) -> set[str]:
 
 
 def criterion_opening(study: Study, report: JudgesByCriterion, judges: Collection[str]) -> str:
-    """State, in a sentence per judge, the criteria on which it agrees most and least with people."""
+    """State for each judge on which criteria it agrees most and least with people, and less or more than they do."""
     sentences = []
     for judge in _asked(report, judges):
         rates = [(key, *rate) for key, matches in _shared(judge) if (rate := _best_of(matches))]
         if rates:
-            sentences.append(_extremes(study, judge.judge, rates))
+            sentences += [_extremes(study, judge.judge, rates), *_against_people(study, judge)]
     return " ".join(sentences)
 
 
@@ -114,6 +118,70 @@ def _extremes(study: Study, judge: str, rates: Sequence[tuple[str, PeopleEstimat
         % words
     )
     return f"{said} " + gettext("Whether it agrees more often on one criterion than on another is not tested here.")
+
+
+def _against_people(study: Study, judge: JudgeMatches) -> list[str]:
+    """Say on which criteria the judge is shown to agree less, or more, than people do; one family of tests."""
+    tested = [row for row in judge.against_people if row.p is not None]
+    if not tested:
+        return []
+    names = {
+        side: [criterion_name(study, row.criterion) for row in tested if row.shown == side] for side in ("less", "more")
+    }
+    less = gettext("It is shown to agree with people less often than they agree with each other on %(criteria)s.")
+    more = gettext("It is shown to agree with people more often than they agree with each other on %(criteria)s.")
+    found = [
+        said % {"criteria": _quoted(names[side])} for side, said in (("less", less), ("more", more)) if names[side]
+    ]
+    if not found:
+        found = [gettext("It is not shown to agree with people less or more often than they agree with each other.")]
+    if len(tested) > 1:
+        found.append(
+            ngettext(
+                "This is corrected for the %(n)s criterion compared (Holm).",
+                "This is corrected for the %(n)s criteria compared (Holm).",
+                len(tested),
+            )
+            % {"n": number(len(tested), 1)}
+        )
+    return found
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Join the first names; the table has all."""
+    quoted = [f"“{name}”" for name in names[:NAMED]]
+    return ", ".join([*quoted, "…"] if len(names) > NAMED else quoted)
+
+
+def _apart(study: Study, judge: JudgeMatches, place: int) -> Block:
+    """Show each criterion's difference from people's agreement with each other, and whether it is shown."""
+    shown = {"less": gettext("less often"), "more": gettext("more often"), "not_shown": gettext("not shown")}
+    rows = judge.against_people
+    table = Table(
+        [
+            Column(gettext("Criterion")),
+            *people_columns(gettext("Judge minus people"), 3),
+            Column(gettext("p, corrected"), 4, floor=0.0001, optional=True),
+            Column(gettext("Agrees with people")),
+            Column(gettext("Responses"), 0),
+        ],
+        [
+            [criterion_name(study, row.criterion), *people_cells(row.apart), row.p, shown[row.shown], row.n]
+            for row in rows
+        ],
+    )
+    notes = [
+        gettext(
+            "The difference is the judge's agreement with people minus their agreement with each other, on the same "
+            "responses. Each interval is a 95 %% interval of its criterion alone; the corrected p allows for all criteria "
+            "of this judge (Holm), and under 0.05 a difference is shown. “More often” is said only where the interval is "
+            "for raters like these."
+        )
+        % {},
+        *populations_meaning((row.apart for row in rows), items=by_items(study)),
+    ]
+    title = gettext("%(judge)s: agreement with people less theirs with each other") % {"judge": judge.judge}
+    return all_marked(Block(f"apart-{place}", title, table=table, notes=notes, folded=True), judge.judge)
 
 
 def _title(judge: str) -> str:

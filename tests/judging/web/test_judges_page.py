@@ -5,11 +5,14 @@ import gzip
 import io
 from collections import Counter
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Study
+from calibration.reports.criterion_matches import BY_CRITERION, criterion_settings
+from calibration.reports.registry import report_of
 from tests.calibration.pair_studies import pair_study
 from tests.calibration.result_page_checks import FILES, answer_of, check_access, load, never_nan, signed_in, text_of
 from tests.calibration.web.test_judge_blocks import reviewed
@@ -83,6 +86,63 @@ def test_without_an_overall_score_agreement_is_told_criterion_by_criterion():
     assert "for raters like these, at least 3 raters are needed, and there are 2" in text_of(page)
     assert "one-person-1.csv" not in page
     check_access("judging:judges", study)
+
+
+def three_criteria(judged, *, raters=5, seed=3, responses=60):
+    """Stars of three criteria; people give the truth 7 times in 10. judged(rng, criterion, truth, people): the judge's."""
+    study = make_checklist_study(instructions=responses, models=1, items=3)
+    people, gpt = [make_rater(study) for _ in range(raters)], make_judge_rater(study.workspace)
+    rng = np.random.default_rng(seed)
+    for task in study.tasks.order_by("pk"):
+        given = [{} for _ in people]
+        verdict = {}
+        for criterion in range(3):
+            truth = rng.integers(5)
+            for values in given:
+                values[f"item{criterion}"] = (truth if rng.random() < 0.7 else rng.integers(5)) / 4
+            theirs = [values[f"item{criterion}"] for values in given]
+            verdict[f"item{criterion}"] = judged(rng, criterion, truth, theirs)
+        for rater, values in zip(people, given, strict=True):
+            make_answer(task, rater, values)
+        make_answer(task, gpt, verdict)
+    return study
+
+
+def as_a_person(rng, criterion, truth, people):
+    return (truth if rng.random() < 0.7 else rng.integers(5)) / 4
+
+
+def test_a_judge_like_a_person_is_shown_to_be_neither_less_nor_more_with_people_on_any_criterion():
+    study = three_criteria(as_a_person)
+    said = answer_of(page_of(study))
+    assert "It is not shown to agree with people less or more often than they agree with each other." in said
+    assert said.endswith("This is corrected for the 3 criteria compared (Holm).")
+    rows = table_rows(signed_in("lead", study.workspace), study, "apart-1.csv")
+    assert [row[-2] for row in rows] == ["not shown"] * 3
+
+
+def test_the_criteria_on_which_a_judge_is_with_people_less_or_more_than_they_are_one_family():
+    """On the first it rates at random, on the second as a person does, and on the third it always knows the truth."""
+
+    def judged(rng, criterion, truth, people):
+        return (rng.integers(5) / 4, as_a_person(rng, 1, truth, people), truth / 4)[criterion]
+
+    study = three_criteria(judged, responses=120)
+    said = answer_of(page_of(study))
+    assert "less often than they agree with each other on “Is quality 0 there?”." in said
+    assert "more often than they agree with each other on “Is quality 2 there?”." in said
+    found = report_of(study, BY_CRITERION, criterion_settings()).judges[0].against_people
+    assert [row.shown for row in found] == ["less", "not_shown", "more"]
+    # Holm: the least p three times, the next twice, the last as it is, and none below one before it.
+    raw = sorted(row.apart.p for row in found)
+    wanted = np.minimum(np.maximum.accumulate([3 * raw[0], 2 * raw[1], raw[2]]), 1.0)
+    assert sorted(row.p for row in found) == pytest.approx(wanted)
+
+
+def test_a_copy_of_one_of_two_raters_is_not_said_to_be_with_people_more_often():
+    study = three_criteria(lambda rng, criterion, truth, people: people[0], raters=2, responses=120)
+    said = answer_of(page_of(study))
+    assert "more often than they agree" not in said.replace("less or more often than they agree", "")
 
 
 def test_where_one_person_answered_it_is_the_share_of_equal_answers_beside_chance():
