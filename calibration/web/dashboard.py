@@ -199,7 +199,7 @@ def desk_blocks(study: Study, tally: Tally | None = None, stored: Stored | None 
     if stored.raters.report is not None:
         blocks.append(dots_block(study, stored.raters.report))
     if stored.agreement is not None:
-        blocks.append(agreement_block(stored.agreement))
+        blocks.append(agreement_block(stored.agreement, items=by_items(study)))
     return [block for block in blocks if block is not None]
 
 

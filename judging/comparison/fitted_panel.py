@@ -49,8 +49,8 @@ FEW_IN_FOLD = Wording(
 NO_JUDGE_IN_FOLD = Wording(
     "panel.no_judge_in_fold",
     "The weights are fitted without each of %(folds)s parts of the instructions. That needs at least 1 judge that goes "
-    "with people whichever part is left out; without one of the parts, none does on the other %(n)s instructions. Add "
-    "judges that do, or have people rate more instructions.",
+    "with people whichever part is left out; without one of the parts, none does on the others (%(n)s). Add judges that do, "
+    "or have people rate more instructions.",
 )
 NAME_TAKEN = Wording("panel.name_taken", "The name %(name)s belongs to another judge; choose a different name.")
 

@@ -14,6 +14,16 @@ from tests.factories import make_user, make_workspace
 from tests.markup import markup
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
+CLAIMS = re.compile(
+    r"\b(ahead|behind|leads?|leader|first place|ranks first|highest|best|better|worse|worst|replace|invert\w*|prefers?|"
+    r"favou?rs?|exaggerat\w*|compress\w*|differ|differs|difference|predicts?|strict\w*|lenient|severe\w*|drift\w*|"
+    r"at random|uncertainty|saves?|saved|improves?|reduces?|explains?|is shown|are shown|goes with|against|widest|"
+    r"most often)\b",
+    re.IGNORECASE,
+)
+UNCLAIMED = re.compile(
+    r"\b(not shown|not stated|not tested|cannot be|no judge can|undefined|nothing to|whether|nobody|0 of \d+)\b", re.I
+)
 FILES = re.compile(r"file=([a-z0-9-]+\.(?:svg|png|csv|json|tex))")
 
 
@@ -35,6 +45,36 @@ def answer_of(page):
 def never_nan(page):
     assert not {"nan", "NaN", "None", "inf"}.intersection(re.split(r"[^\w%]+", text_of(page)))
     assert "%%" not in text_of(page)
+
+
+def sentences_of(page):
+    """The sentences of a page's paragraphs, list items and captions, without tables, figures, menus and the method."""
+    page = re.sub(r'<details class="fold fold-method">.*?</details>', "", page, flags=re.DOTALL)
+    page = re.sub(r"<(svg|script|style|nav|header|form|table)\b.*?</\1>", "", page, flags=re.DOTALL)
+    parts = re.findall(r"<(p|li|figcaption|h1)\b[^>]*>(.*?)</\1>", page, re.DOTALL)
+    found = [sentence.strip() for _tag, part in parts for sentence in re.split(r"(?<=[.?])\s+", text_of(part))]
+    return [sentence for sentence in found if len(sentence.split()) > 2]
+
+
+def claims_of(page):
+    """The sentences of a page that say of an effect, an order or a difference that it is there."""
+    return [said for said in sentences_of(page) if CLAIMS.search(said) and not UNCLAIMED.search(said)]
+
+
+def claims_in_files(client, address):
+    """The cells of a page's tables that claim an effect: p values under 0.05, and differences that are shown."""
+    found = []
+    for name in sorted(set(FILES.findall(markup(client.get(address))))):
+        if name.endswith(".csv"):
+            joint = "&" if "?" in address else "?"
+            content = client.get(f"{address}{joint}file={name}").content.decode("utf-8-sig")
+            head, *rows = csv.reader(io.StringIO(content))
+            for row in rows:
+                for column, cell in zip(head, row, strict=True):
+                    tested = column == "p" or column.startswith(("p,", "p ("))
+                    if (tested and cell and float(cell) < 0.05) or (column == "Shown" and cell == "yes"):
+                        found.append((name, column, row))
+    return found
 
 
 def check_access(name, study):

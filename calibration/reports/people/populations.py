@@ -26,8 +26,9 @@ class Interval:
 class SuchRaters:
     """The ends of a 95 % interval for raters like these: instructions and raters are both taken as drawn.
 
-    `raters_share` is the part of the variance (0 to 1) that the raters add. `not_stated` says why these are None: one of
-    populations.NotStated, or "positions" where the data identify positions, not persons; it is empty otherwise.
+    `raters_share` is the part of the variance (0 to 1) that the raters add, None too where nothing varies. `not_stated` says
+    why these are None: one of populations.NotStated, or "positions" where the data identify positions, not persons; it is
+    empty otherwise.
     """
 
     low: float | None
@@ -54,7 +55,7 @@ def such_of(variance: CrossedVariance, scale: Scale, *, slots: bool, place: int 
     if slots or ends.not_stated is not None:
         return SuchRaters(None, None, None, *over, "positions" if slots else str(ends.not_stated))
     whole = float(variance.such[place])
-    share = float(variance.raters[place]) / whole if whole > 0 else 0.0
+    share = float(variance.raters[place]) / whole if whole > 0 else None
     return SuchRaters(float(ends.low[place]), float(ends.high[place]), share, *over, "")
 
 

@@ -29,7 +29,14 @@ from calibration.web.agreement.other_raters import populations_block, why_not_st
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
 from calibration.web.messages.intervals import ends_meaning, ends_words, range_words
 from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
-from calibration.web.messages.populations import both_cells, both_columns, estimate_cells, said_for_both, widest
+from calibration.web.messages.populations import (
+    both_cells,
+    both_columns,
+    both_words,
+    estimate_cells,
+    said_for_both,
+    widest,
+)
 from calibration.web.messages.reasons import reason_of
 from calibration.web.messages.statistics import (
     by_items,
@@ -125,17 +132,17 @@ def opening(report: AgreementReport, *, items: bool = False) -> str:
     if alpha is not None:
         said = gettext(
             "The raters' agreement is an alpha of %(alpha)s, where 1 is full agreement and 0 is agreement by chance."
-        ) % {
-            "alpha": ends_words(
-                alpha.value,
-                alpha.value if alpha.low is None else alpha.low,
-                alpha.value if alpha.high is None else alpha.high,
-                alpha.kind,
-                items=items,
-            )
-        }
+        ) % {"alpha": _these_words(alpha, items=items)}
         return f"{said} {unstated}".strip()
     return f"{_loo_opening(report, items=items)} {unstated}".strip()
+
+
+def _these_words(alpha: AlphaValue, *, items: bool) -> str:
+    """Write alpha with its interval for exactly these raters, or with its range over leaving one instruction out."""
+    low, high = (alpha.value if end is None else end for end in (alpha.low, alpha.high))
+    if alpha.kind in ("none", "leave_one_out_range"):
+        return ends_words(alpha.value, low, high, alpha.kind, items=items)
+    return both_words(alpha.value, None, (low, high))
 
 
 def _loo_opening(report: AgreementReport, *, items: bool) -> str:
@@ -154,8 +161,8 @@ def _loo_opening(report: AgreementReport, *, items: bool) -> str:
     if near and ends.kind != "leave_one_out_range":
         return (
             gettext(
-                "A rater agrees with most other raters %(rate)s of the time (%(low)s to %(high)s); agreement by "
-                "chance would be %(chance)s."
+                "A rater agrees with most other raters %(rate)s of the time (95 %% interval for exactly these raters "
+                "%(low)s to %(high)s); agreement by chance would be %(chance)s."
             )
             % values
         )

@@ -15,7 +15,10 @@ from calibration.reports.agreement import AgreementReport, JudgeAgreement
 from calibration.reports.codec import Missing
 from calibration.reports.raters import RatersReport
 from calibration.web.agreement.page import is_ordered
-from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
+from calibration.web.blocks import Block, Column, Table, interval_cells
+from calibration.web.messages.intervals import ends_words
+from calibration.web.messages.people_estimates import people_cells, people_columns
+from calibration.web.messages.populations import both_words, widest
 from calibration.web.raters.page import kind_name
 
 FEWEST = 5
@@ -75,38 +78,50 @@ def dots_block(study: Study, report: RatersReport) -> Block | None:
     )
 
 
-def agreement_block(report: AgreementReport) -> Block:
+def agreement_block(report: AgreementReport, *, items: bool = False) -> Block:
     """Draw how far people agree with one another, which is the ceiling for judges, and each judge beside them.
 
-    The headline of the page on agreement stands above on the dashboard and is not repeated.
+    The headline of the page on agreement stands above on the dashboard and is not repeated. `items`: the clusters are items.
     """
-    people = gettext("Raters with one another")
-    ends = report.loo_interval
+    people, such = gettext("Raters with one another"), report.loo_such
+    wide = None if such.low is None or such.high is None else (such.low, such.high)
     judges = [(name, row) for name, row in report.judges.items() if isinstance(row, JudgeAgreement)]
     shown = sorted(judges, key=lambda judge: -judge[1].loo)[:MOST_BARS]
-    rows = [(people, report.n_tasks, *cells_of(report.loo, ends.low or 0.0, ends.high or 0.0, ends.kind))]
+    bars = [Bar(people, report.loo, *widest(report.loo_interval, such), note=f"n {report.n_tasks}")]
+    rows: list[list[object]] = [[people, report.n_tasks, report.loo, *_people_ends(report)]]
     for name, row in shown:
-        rows.append((name, row.n, *interval_cells(row.loo, row.beside.judge)))
+        bars.append(Bar(name, *interval_cells(row.loo, row.beside.judge), note=f"n {row.n}"))
+        rows.append([name, row.n, *people_cells(row.beside.judge)])
     title = gettext("Agreement so far and the human ceiling")
     figure = interval_bars(
-        [Bar(name, value, low, high, note=f"n {n}") for name, n, value, low, high in rows],
+        bars,
         title=title,
         x_title=gettext("Agreement with most other raters"),
         rule=report.loo,
         rule_label=gettext("human ceiling"),
     )
-    table = Table(
-        [Column(gettext("Who")), Column(gettext("Tasks"), 0), *Column.interval(gettext("Agreement"), 3)],
-        [list(row) for row in rows],
-    )
+    table = Table([Column(gettext("Who")), Column(gettext("Tasks"), 0), *people_columns(gettext("Agreement"), 3)], rows)
+    near = report.loo_interval
+    rate = ends_words(report.loo, near.low or 0.0, near.high or 0.0, near.kind, items=items)
+    if near.kind not in ("none", "leave_one_out_range"):
+        rate = both_words(report.loo, wide, (near.low or 0.0, near.high or 0.0))
     shares = ngettext(
         "Raters give the same label %(rate)s of the time on %(n)s task. A judge cannot be expected to agree with them "
         "more often than they do.",
         "Raters give the same label %(rate)s of the time on %(n)s tasks. A judge cannot be expected to agree with them "
         "more often than they do.",
         report.n_tasks,
-    ) % {"rate": number(report.loo), "n": number(report.n_tasks, 1)}
+    ) % {"rate": rate, "n": number(report.n_tasks, 1)}
     if is_ordered(report):
         many = gettext("On a scale with many values, labels are seldom equal even where raters agree closely.")
         shares = f"{shares} {many}"
     return Block("ceiling", title, answer=shares, figure=figure, table=table, folded=True)
+
+
+def _people_ends(report: AgreementReport) -> list[float | None]:
+    """The cells of people_columns after the value, for the agreement of people with one another."""
+    near, such = report.loo_interval, report.loo_such
+    ends = None if near.kind == "none" else near.low, None if near.kind == "none" else near.high
+    if near.kind == "leave_one_out_range":
+        return [None, None, None, None, *ends]
+    return [such.low, such.high, *ends, None, None]

@@ -284,7 +284,12 @@ def _gaps(study: Study, judge: ScoreJudge, place: int) -> Block:
         0.0,
     )
     widest, row, apart = max(named, key=lambda entry: abs(entry[1].mean_gap.value))
-    answer = gettext("The widest mean gap is on “%(criterion)s”: %(gap)s points.") % {
+    only = gettext("The mean gap on “%(criterion)s” is %(gap)s on its own scale.")
+    several = gettext(
+        "The widest mean gap is on “%(criterion)s”: %(gap)s on its own scale. Its interval is not corrected for choosing "
+        "the widest, and whether it is wider than the others is not tested here."
+    )
+    answer = (only if len(named) == 1 else several) % {
         "criterion": widest,
         "gap": number(row.mean_gap.value) if apart is None else people_words(apart, items=by_items(study)),
     }

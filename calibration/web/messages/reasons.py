@@ -94,8 +94,8 @@ def error_words(why: str) -> str:
             "as well."
         ),
         "TwoValuedLabels": gettext(
-            "Accuracy within one standard deviation is not stated: people gave only two different values, and of two "
-            "values the rarer one is nearly always farther away, whoever is right. See agreement and the estimated true "
+            "Accuracy within one standard deviation is not stated: people gave no more than two different values, and of "
+            "two values the rarer one is nearly always farther away, whoever is right. See agreement and the estimated true "
             "answers instead."
         ),
         "OnlySlots": gettext("The data identify positions, not persons, so no individual raters are reported."),

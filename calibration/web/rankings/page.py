@@ -107,8 +107,7 @@ def _pairs_opening(found: Strengths | Missing, clusters: str) -> str:
         ) % {"first": rows[0].model, "value": number(rows[0].strength, 1)}
     level = _level(rows, lambda row: row.strength)
     if len(level) > 1:
-        return gettext("%(n)d models share first place: %(models)s, each with a strength of %(value)s Elo points.") % {
-            "n": len(level),
+        return gettext("Which model leads is not shown: %(models)s have the same highest Elo strength, %(value)s.") % {
             "models": _named(level),
             "value": number(rows[0].strength, 1),
         }
@@ -182,8 +181,7 @@ def _scores_opening(found: RankedMeans | Missing, clusters: str, *, items: bool)
         ) % {"first": rows[0].model, "mean": mean_words(rows[0], items=items)}
     level = _level(rows, lambda row: row.mean)
     if len(level) > 1:
-        return gettext("%(n)d models share first place: %(models)s, each with a mean score of %(value)s.") % {
-            "n": len(level),
+        return gettext("Which model leads is not shown: %(models)s have the same highest mean score, %(value)s.") % {
             "models": _named(level),
             "value": number(rows[0].mean),
         }

@@ -193,7 +193,7 @@ def notes_on_unranked(models: Mapping[str, tuple[Unranked | None, int]]) -> list
 
 
 def _lead(ranked: Sequence[Ranked], messages: MetricMessages, *, points: bool) -> str:
-    """Describe the first model and the next one; even models share first place, and an uncertain lead is none.
+    """Describe the first model and the next one; of even models none leads, and an uncertain lead is none.
 
     The first model leads only if it is shown to be ahead of every other ranked one.
     """
@@ -285,8 +285,7 @@ def _step(gap: float) -> float:
 
 def _shared(level: Sequence[Ranked], behind: Sequence[Ranked], score: dict[str, str]) -> str:
     """Describe models that are exactly even."""
-    shared = gettext("%(n)s models share first place: %(models)s, each with %(overall)s %(value)s.") % {
-        "n": len(level),
+    shared = gettext("No model clearly leads: %(models)s are even, each with %(overall)s %(value)s.") % {
         "models": named(row.model for row in level),
         "overall": score["overall"],
         "value": number(level[0].score, 0.1),

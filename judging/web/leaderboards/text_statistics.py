@@ -107,7 +107,7 @@ def _page(
     benchmark: Benchmark, rows: Sequence[ModelTexts], errors: Sequence[ModelErrors] | str, experiment: str, each: str
 ) -> ResultPage:
     longest = max(rows, key=lambda row: row.words.value if row.words else 0.0)
-    opening = _opening(longest)
+    opening = _opening(longest, several=len(rows) > 1)
     choices = [
         Choice(
             "each", gettext("Responses read per model"), [(str(number), str(number)) for number in READ_OF_EACH], each
@@ -135,17 +135,20 @@ def _page(
     )
 
 
-def _opening(row: ModelTexts) -> str:
+def _opening(row: ModelTexts, *, several: bool) -> str:
     if row.words is None:
         return gettext("The length of these responses is unknown.")
     words = {"model": row.model, "words": f"{row.words.value:,.0f}"}
     if row.words.low is None or row.words.high is None:
         return gettext("%(model)s writes the most: %(words)s words in its only response.") % words
     ends = {"low": f"{row.words.low:,.0f}", "high": f"{row.words.high:,.0f}"}
-    return gettext("%(model)s writes the most: %(words)s words per response on average, %(low)s to %(high)s.") % {
+    said = gettext("%(model)s writes the most: %(words)s words per response on average, %(low)s to %(high)s.") % {
         **words,
         **ends,
     }
+    if several:
+        said += " " + gettext("Whether it writes more than the others is not tested here.")
+    return said
 
 
 def _lengths(rows: Sequence[ModelTexts]) -> Block:

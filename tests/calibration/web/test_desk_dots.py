@@ -45,6 +45,30 @@ def test_the_ceiling_is_the_agreement_that_its_page_states(study):
     assert "gpt-4o" in found.figure
 
 
+def test_the_ceiling_names_for_whom_its_intervals_hold():
+    study = answered_study(instructions=24, judge="gpt-4o")
+    report = agreement_report(study)
+    found = agreement_block(report)
+    such, these = report.loo_such, report.loo_interval
+    assert (
+        f"(95 % interval for raters like these {such.low:.2f} to {such.high:.2f}; for exactly these raters "
+        in found.answer
+    )
+    row = found.table.rows[0]
+    assert row[3:7] == [such.low, such.high, these.low, these.high]
+    assert [column.label for column in found.table.columns[3:7]] == [
+        "Raters like these: low",
+        "Raters like these: high",
+        "These raters: low",
+        "These raters: high",
+    ]
+    assert {len(row) for row in found.table.rows} == {len(found.table.columns)}
+
+
+def test_the_ceiling_of_few_instructions_has_a_range_that_is_called_so():
+    assert "when one instruction is left out) of the time" in agreement_block(agreement_report(answered_study())).answer
+
+
 def test_files_have_no_links(client, study):
     client.force_login(make_user("lead", study.workspace))
     address = reverse("calibration:desk_figures", args=[study])

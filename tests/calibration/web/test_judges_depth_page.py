@@ -72,6 +72,21 @@ def test_the_gap_to_people_is_the_planted_one():
     assert gaps["overall"].mean_gap.value == 1.0 and gaps["overall"].counts == (50, 0, 0, 0)
 
 
+def test_the_gap_of_a_single_criterion_is_not_called_the_widest():
+    said = text_of(page_of(scored(instructions=24)))
+    assert "The mean gap on “" in said and "widest mean gap" not in said
+
+
+def test_the_widest_of_several_gaps_is_not_called_tested():
+    study = make_checklist_study(instructions=24, models=1, items=2)
+    rater, judge = make_rater(study), make_judge_rater(study.workspace)
+    for place, task in enumerate(study.tasks.order_by("pk")):
+        make_answer(task, rater, {"item0": place % 3 / 4, "item1": place % 4 / 4})
+        make_answer(task, judge, {"item0": (place % 3 + 2) / 4, "item1": (place % 4 + 1) / 4})
+    said = text_of(page_of(study))
+    assert "Its interval is not corrected for choosing the widest" in said
+
+
 def test_labels_that_would_separate_two_models_are_said_in_the_opening():
     study = scored(gap=0.3, spread=1.5)
     found = report(study, "model0", "model1").judges[0].separate

@@ -104,7 +104,7 @@ def test_all_ties_put_every_model_on_the_same_strength():
     assert found.parts.davidson.why == "NoTieModel" and found.parts.position.why == "TooFewRatings"
     page = page_of(study)
     never_nan(page)
-    assert "3 models share first place: model0, model1, model2, each with a strength of 1,500" in answer_of(page)
+    assert "not shown: model0, model1, model2 have the same highest Elo strength, 1,500." in answer_of(page)
 
 
 def test_a_first_place_that_may_be_chance_is_no_lead():
@@ -185,7 +185,9 @@ def test_degenerate_scores_give_sentences(answers):
     if answers == "one model":
         assert "Only one model has been rated" in answer_of(page)
     if answers == "constant":
-        assert "2 models share first place: model0, model1, each with a mean score of 5.00" in answer_of(page)
+        assert "Which model leads is not shown: model0, model1 have the same highest mean score, 5.00." in answer_of(
+            page
+        )
 
 
 def test_means_that_instructions_leave_open_name_no_leader():

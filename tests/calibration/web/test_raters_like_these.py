@@ -10,7 +10,7 @@ from annotation.models import Rater
 from calibration.reports.agreement import agreement_report
 from calibration.web.agreement.page import agreement_page
 from tests.calibration.answered_studies import answer_study, answered_study
-from tests.factories import make_checklist_study
+from tests.factories import make_answer, make_checklist_study, make_rater
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +53,32 @@ def test_what_is_missing_is_said_where_no_interval_is_stated(instructions, rater
     assert block.table.rows[0][2:4] == [None, None]
     assert block.answer == ""
     assert any(note.endswith(said) for note in block.notes)
+
+
+def constant_study(*, raters):
+    study = make_checklist_study(instructions=24, models=1, items=1)
+    for rater in [make_rater(study) for _ in range(raters)]:
+        for task in study.tasks.all():
+            make_answer(task, rater, {"item0": 0.5, "overall": 7})
+    return study
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_an_interval_for_exactly_these_raters_is_called_so(constant):
+    """Two raters show nothing of others; on constant scores alpha is undefined, and the share of equal labels stands."""
+    study = constant_study(raters=2) if constant else make_checklist_study(instructions=24, models=2, items=4)
+    if not constant:
+        answer_study(study, raters=2)
+    opening = page_of(study)[0].opening
+    assert "95 % interval for exactly these raters" in opening
+    assert ("agreement by chance would be 1.00" if constant else "is an alpha of") in opening
+
+
+def test_nothing_is_said_of_the_uncertainty_where_nothing_varies():
+    study = constant_study(raters=3)
+    report = agreement_report(study)
+    assert report.loo_such.low is not None and report.loo_such.raters_share is None
+    assert page_of(study)[1].answer == ""
 
 
 def test_the_command_prints_both_and_its_json_has_both():

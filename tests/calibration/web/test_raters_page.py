@@ -81,7 +81,10 @@ def test_labels_of_two_values_have_no_accuracy_within_sigma():
             make_answer(task, rater, {"overall": value})
     assert report(study).accuracy.why == "TwoValuedLabels"
     page = markup(signed_in("lead", study.workspace).get(address(study)))
-    assert "people gave only two different values" in page and "within one standard deviation of the mean" not in page
+    assert (
+        "people gave no more than two different values" in page
+        and "within one standard deviation of the mean" not in page
+    )
 
 
 def test_accuracy_against_correct_answers_is_the_share_that_equals_them():

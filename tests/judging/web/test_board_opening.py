@@ -72,14 +72,16 @@ def test_without_enough_instructions_every_rank_stays_possible():
 def test_even_models_share_the_place_and_none_is_called_the_leader():
     board = board_of(lambda instruction, model: 0.25 if model == 2 else 0.75)
     said = opening_of(board)
-    assert said.startswith("2 models share first place: model0, model1, each with average 0.0.")
-    assert "leads" not in said and "model2 is next with −200.0" in said
+    assert said.startswith("No model clearly leads: model0, model1 are even, each with average 0.0.")
+    assert "model0 leads" not in said and "model2 is next with −200.0" in said
     assert board.ranks == {"model0": 1, "model1": 1, "model2": 3}
 
 
 def test_all_even_models_have_no_next():
     said = opening_of(board_of(lambda instruction, model: 0.5, models=6))
-    assert said.startswith("6 models share first place: model0, model1, model2, model3, …, each with average −100.0. ")
+    assert said.startswith(
+        "No model clearly leads: model0, model1, model2, model3, … are even, each with average −100.0. "
+    )
     assert "is next" not in said
 
 
@@ -167,7 +169,7 @@ def test_the_page_opens_with_it(client):
     board = board_of(lambda instruction, model: 0.75, models=2)
     client.force_login(make_user("lead"))
     html = client.get(reverse("judging:leaderboard", args=[board.benchmark]), {"weights": "equal"})
-    assert "2 models share first place: model0, model1" in markup(html)
+    assert "No model clearly leads: model0, model1 are even" in markup(html)
 
 
 def test_a_single_column_does_not_repeat_the_overall_score(client):

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from annotation.models import Rater
 from judging.cards.card import judge_card
 from judging.web.judges.card import use_words
 from tests.calibration.pair_studies import pair_study
-from tests.calibration.result_page_checks import answer_of, never_nan, signed_in, text_of
+from tests.calibration.result_page_checks import (
+    answer_of,
+    claims_in_files,
+    claims_of,
+    never_nan,
+    sentences_of,
+    signed_in,
+    text_of,
+)
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater
 from tests.markup import markup
 
@@ -93,14 +102,81 @@ def test_simpsons_reversal_opens_the_judges_page():
     assert said.index("against them in another") < said.index("have a Spearman correlation")
 
 
-def test_where_everything_is_constant_every_page_says_why_there_is_nothing():
-    study = scored(lambda i, m, r: 7, judge=lambda i, m: 2)
-    assert "Every rating is the same" in text_of(page_of("calibration:agreement", study))
+RESULT_PAGES = [
+    "calibration:agreement",
+    "calibration:agreement_detail",
+    "calibration:raters",
+    "calibration:rankings",
+    "calibration:weights",
+    "calibration:weights_depth",
+    "calibration:summary",
+    "calibration:desk_figures",
+    "judging:judges",
+    "judging:judges_depth",
+    "judging:judges_methods",
+    "judging:judges_metrics",
+    "judging:judge_panel",
+]
+
+
+NO_CLAIMS = {
+    "Can a judge replace people?",
+    "The intervals are not corrected for the number of pairs: the highest and the lowest pair say little about these "
+    "raters.",
+    "Each interval is a 95 % interval of its pair alone, and p inverts the first that is stated.",
+    "The corrected p allows for all pairs (Holm): where it is under 0.05, the difference is shown.",
+    "By choices made without the task, the composite agrees with people on 1.00 of the tasks; the best single judge, chosen "
+    "in the same way, on 1.00.",
+}
+"""Sentences with a word of claims that claim nothing."""
+
+
+def claims_on_all_pages(study):
+    client = signed_in("lead", study.workspace)
+    found = {}
+    for name in RESULT_PAGES:
+        address = reverse(name, args=[study])
+        page = markup(client.get(address))
+        never_nan(page)
+        assert sentences_of(page), name
+        assert "1.00 to 1.00" not in text_of(page)
+        claims = [*(said for said in claims_of(page) if said not in NO_CLAIMS), *claims_in_files(client, address)]
+        if claims:
+            found[name] = claims
+    return found
+
+
+def test_where_everything_is_constant_no_page_claims_anything():
+    study = scored(lambda i, m, r: 7, models=3, judge=lambda i, m: 2)
+    assert claims_on_all_pages(study) == {}
+    agreement = page_of("calibration:agreement", study)
+    assert answer_of(agreement).endswith("agreement by chance would be 1.00.")
+    assert "Every rating is the same" in text_of(agreement)
     judges = text_of(page_of("judging:judges", study))
     assert "no correlation can be computed" in judges and "Every score is the same" in judges
-    assert answer_of(page_of("calibration:rankings", study)).startswith("2 models share first place")
-    for name in ("calibration:raters", "calibration:weights", "judging:judges_methods", "judging:judges_depth"):
-        assert "1.00 to 1.00" not in text_of(page_of(name, study))
+    said = answer_of(page_of("calibration:rankings", study))
+    assert said == "Which model leads is not shown: model0, model1, model2 have the same highest mean score, 7.00."
+    assert "people gave no more than two different values" in text_of(page_of("calibration:raters", study))
+    card = judge_card(Rater.objects.get(label="judge"))
+    assert card.use == "beside" and "that it can replace one is not shown" in use_words(card)
+
+
+def test_the_reading_of_claims_finds_them_where_there_are_some():
+    """A rater inverts the scale, on which the agreement turns: else the test above would say nothing."""
+    noise = np.random.default_rng(0).integers(-1, 2, size=(30, 2, 4))
+    study = scored(
+        lambda i, m, r: int(
+            np.clip((3 + i % 3 + 3 * m + noise[i, m, r]) * (1 if r < 3 else -1) + 10 * (r == 3), 0, 10)
+        ),
+        instructions=30,
+        raters=4,
+        judge=lambda i, m: min(4, i % 3 + 2 * m),
+    )
+    found = claims_on_all_pages(study)
+    raters = found["calibration:raters"]
+    assert any(str(said).startswith("p3 inverts the scale") for said in raters)
+    assert any(said[:2] == ("scale-use.csv", "p") for said in raters if not isinstance(said, str))
+    assert any("comes from the choice of raters" in str(said) for said in found["calibration:agreement"])
 
 
 def test_a_rater_who_inverts_the_scale_is_named():

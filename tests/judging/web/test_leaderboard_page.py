@@ -344,7 +344,7 @@ def test_the_page_of_pairs_is_a_tournament_too(client):
         for one in Assignment.objects.filter(rater=judge)
     )
     even = markup(client.get(reverse("judging:leaderboard", args=[benchmark])))
-    assert "3 models share first place: a, b, c, each with reward 0.0." in even
+    assert "No model clearly leads: a, b, c are even, each with reward 0.0." in even
     assert "3 models tie for the most points per comparison, 0.500: a, b, c." in even
     assert study.slug == "wild"
 

@@ -95,6 +95,7 @@ def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(clien
     client.force_login(make_user("analyst"))
     page = markup(client.get(place))
     assert "parrot writes the most: 11 words per response on average, 8 to 14" in page
+    assert "Whether it writes more than the others is not tested here." in page
     assert page.count('<figure class="chart"') == 3
     assert place in markup(client.get(reverse("generation:benchmark", args=["lab/essays"])))
     table = client.get(place, {"file": "repetition.csv"})
