@@ -9,6 +9,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from annotation.models import Exclusion, Rater, Score, Study, counting
 from calibration.data.frames import Bools, Floats, Ints
 from calibration.data.verdicts import judged_elsewhere
+from calibration.reports.people.populations import SuchRaters, such_of
+from calibration.statistics.populations import pooled_variance
 from calibration.statistics.report_reasons import NeverReviewed
 from calibration.statistics.shares import Share, mean_shares
 
@@ -43,13 +45,15 @@ def review_state(study: Study) -> dict[str, int]:
 class ReasonableRate:
     """The share of `n` findings by `raters` reviewers that call a judge's answers reasonable, over whole instructions.
 
-    `criterion` is '' for all criteria together; `verdicts` answers of the judge were reviewed.
+    `criterion` is '' for all criteria together; `verdicts` answers of the judge were reviewed. The ends of `rate` are about
+    exactly these reviewers, those of `such` about reviewers like these.
     """
 
     judge: str
     criterion: str
     n: int
     rate: Share
+    such: SuchRaters
     verdicts: int
     raters: int
 
@@ -82,12 +86,15 @@ def reasonable_rates(study: Study, draws: int, seed: int) -> list[ReasonableRate
         for key in ["", *dict.fromkeys(keys[own].tolist())]:
             mask = own & (keys == key) if key else own
             (rate,) = mean_shares([_as_hits(found.share[mask])], found.instruction[mask], draws=draws, seed=seed)
+            ones = np.ones(int(mask.sum()))
+            variance = pooled_variance(found.share[mask], ones, raters[mask], found.instruction[mask], seed=seed)
             rows.append(
                 ReasonableRate(
                     judge=name,
                     criterion=key,
                     n=int(mask.sum()),
                     rate=rate,
+                    such=such_of(variance, "share", slots=False),
                     verdicts=len(np.unique(found.verdict[mask])),
                     raters=len(np.unique(raters[mask])),
                 )

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from django.utils.translation import gettext
 
@@ -14,13 +15,15 @@ from calibration.figures.spreads import RangeRow, ranges
 from calibration.reports.codec import Missing
 from calibration.reports.judge_matches import SIDES, PairMatches
 from calibration.reports.judges import PairJudge, ScoreJudge
+from calibration.reports.people.populations import Interval, SuchRaters
 from calibration.reports.people.reviewed_verdicts import ReasonableRate
 from calibration.reports.people.sways import Sways
+from calibration.statistics.crossed import WhyNot
 from calibration.statistics.judges.agreement import Beside
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.comparison import Confusion
 from calibration.statistics.judges.correlations import Slopes
-from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.judges.estimates import LEAST_RATERS, PeopleEstimate
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Cells, Column, Table, interval_cells, span_of
 from calibration.web.failed_judges import all_marked, judge_label, marked
@@ -34,8 +37,16 @@ from calibration.web.messages.people_estimates import (
     people_words,
     populations_meaning,
 )
+from calibration.web.messages.populations import (
+    both_cells,
+    both_columns,
+    both_words,
+    not_stated_words,
+    populations_note,
+    widest,
+)
 from calibration.web.messages.reasons import missing_notes, reason_of
-from calibration.web.messages.statistics import by_items
+from calibration.web.messages.statistics import by_items, cluster_words
 
 
 def clusters_meaning(found: Share, *, items: bool) -> str:
@@ -341,31 +352,55 @@ def reasonable_block(study: Study, found: Sequence[ReasonableRate] | Missing) ->
         [
             Column(gettext("Judge")),
             Column(gettext("Criterion")),
-            *Column.interval(gettext("Reasonable"), 3),
+            *both_columns(gettext("Reasonable")),
             Column(gettext("Findings"), 0),
             Column(gettext("Answers reviewed"), 0),
             Column(gettext("Reviewers"), 0),
         ],
         [
-            [judge, name, *interval_cells(row.rate.value, row.rate), row.n, row.verdicts, row.raters]
+            [judge, name, *both_cells(row.rate.value, _of_these(row.rate), row.such), row.n, row.verdicts, row.raters]
             for name, judge, row in named
         ],
     )
     figure = interval_bars(
-        [Bar(name, *interval_cells(row.rate.value, row.rate), group=judge_label(judge)) for name, judge, row in named],
+        [
+            Bar(name, row.rate.value, *widest(_of_these(row.rate), row.such), group=judge_label(judge))
+            for name, judge, row in named
+        ],
         title=title,
         x_title=gettext("Share of findings that call the verdict reasonable"),
     )
     table = marked(table, [judge for _, judge, _ in named])
     items = by_items(study)
+    stated = any(row.such.low is not None for row in found)
+    missing = [_why_not_such(row.such, items=items) for row in found]
     return Block(
         "reasonable",
         title,
         answer=reasonable_opening(found, items=items),
         figure=figure,
-        caption=clusters_meaning(found[0].rate, items=items),
+        caption="" if stated else clusters_meaning(found[0].rate, items=items),
         table=table,
+        notes=[*([populations_note(cluster_words(study))] if stated else []), *dict.fromkeys(filter(None, missing))],
     )
+
+
+def _of_these(rate: Share) -> Interval:
+    return Interval(rate.low, rate.high, rate.interval_kind, rate.clusters)
+
+
+def _why_not_such(such: SuchRaters, *, items: bool) -> str:
+    why = cast(WhyNot, such.not_stated)
+    return not_stated_words(why, such.n_instructions, such.n_raters, items=items, least=LEAST_RATERS)
+
+
+def _reasonable_words(row: ReasonableRate, *, items: bool) -> str:
+    """Write the rate with both of its intervals, or with its range under 20 instructions."""
+    low, high = row.such.low, row.such.high
+    such = None if low is None or high is None else (low, high)
+    if row.rate.interval_kind in ("none", "leave_one_out_range"):
+        return estimate_words(row.rate, items=items)
+    return both_words(row.rate.value, such, (row.rate.low, row.rate.high))
 
 
 def reasonable_opening(found: Sequence[ReasonableRate] | Missing, *, items: bool = False) -> str:
@@ -374,7 +409,7 @@ def reasonable_opening(found: Sequence[ReasonableRate] | Missing, *, items: bool
         return reason_of(found)
     return " ".join(
         gettext("Reviewers call %(rate)s of the verdicts of %(judge)s reasonable.")
-        % {"judge": row.judge, "rate": estimate_words(row.rate, items=items)}
+        % {"judge": row.judge, "rate": _reasonable_words(row, items=items)}
         for row in found
         if not row.criterion
     )

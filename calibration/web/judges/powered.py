@@ -149,16 +149,18 @@ def _labels_needed(found: Separation) -> str:
         )
     if found.population == "these":
         needed = ngettext(
-            "For exactly these raters, about %(more)s more human label for each model would separate them with 80 %% power",
-            "For exactly these raters, about %(more)s more human labels for each model would separate them with 80 %% power",
+            "For exactly these raters, about %(more)s more human label for each model would separate them with 80 %% power "
+            "if they differ as much as here",
+            "For exactly these raters, about %(more)s more human labels for each model would separate them with 80 %% power "
+            "if they differ as much as here",
             found.more,
         )
     else:
         needed = ngettext(
             "For raters like these, about %(more)s more label by these raters for each model would separate them with "
-            "80 %% power",
+            "80 %% power if they differ as much as here",
             "For raters like these, about %(more)s more labels by these raters for each model would separate them with "
-            "80 %% power",
+            "80 %% power if they differ as much as here",
             found.more,
         )
     words = {"needed": needed % {"more": number(found.more, 1)}}

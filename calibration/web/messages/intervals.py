@@ -18,7 +18,8 @@ def ends_meaning(kind: str, clusters: int, of: str) -> str:
         ) % {"of": of}
     if kind == "cluster_robust95":
         return gettext(
-            "Intervals are 95 %% intervals from Student's t and standard errors over %(n)d whole %(of)s."
+            "Intervals are 95 %% intervals for exactly these raters, from Student's t and standard errors over %(n)d whole "
+            "%(of)s."
         ) % {"n": clusters, "of": of}
     if kind == "jackknife95":
         return gettext(

@@ -309,6 +309,7 @@ def _pairs_method(clusters: str) -> list[str]:
             "Effects of position and length are covariates of the Bradley-Terry model: they are what being shown first, "
             "or being longer, adds to the log-odds if the models are equal."
         ),
+        _as_given(),
     ]
 
 
@@ -343,7 +344,12 @@ def _scores_method(clusters: str) -> list[str]:
             "Power: the same tests for all pairs of models with growing numbers of %(of)s, averaged over 20 random orders."
         )
         % {"of": clusters},
+        _as_given(),
     ]
+
+
+def _as_given() -> str:
+    return gettext("The models are taken as given: no interval takes them as drawn from more models.")
 
 
 def _sources(pairs: bool) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
-from math import sqrt
+from math import exp, sqrt
 
 from django.utils.translation import gettext
 
@@ -40,7 +40,7 @@ from calibration.web.messages.people_estimates import (
     people_words,
     populations_meaning,
 )
-from calibration.web.messages.populations import ends_columns, populations_note
+from calibration.web.messages.populations import both_words, ends_columns, populations_note
 from calibration.web.messages.reasons import reason_of
 from calibration.web.rankings.differences import differences_block
 
@@ -369,7 +369,9 @@ def _davidson(found: TieStrengths | Missing, such: SuchEnds | Missing | None) ->
     )
     answer = gettext("Two equal models would tie in %(share)s of their comparisons (tie parameter %(tie)s).") % {
         "share": number(found.equal_tie),
-        "tie": ends_words(found.tie_parameter, found.tie_low, found.tie_high, kind),
+        "tie": both_words(found.tie_parameter, None, (found.tie_low, found.tie_high))
+        if kind == "bootstrap95"
+        else ends_words(found.tie_parameter, found.tie_low, found.tie_high, kind),
     }
     return Block("davidson", title, answer=answer, figure=figure, table=table, folded=True)
 
@@ -398,8 +400,10 @@ def _effects(found: Effects | Missing, clusters: str) -> Block:
     )
     answer = ""
     if "position" in found.effects:
+        at = found.effects.index("position")
+        low, high = (1 / (1 + exp(-float(end[at]))) for end in (found.effect_low, found.effect_high))
         answer = gettext("Of two equal models, the one shown first is preferred %(share)s of the time.") % {
-            "share": number(found.first_wins)
+            "share": number(found.first_wins) if kind == "none" else both_words(found.first_wins, None, (low, high))
         }
     order = [str(found.models[place]) for place in descending(found.strength)]
     notes = [

@@ -21,6 +21,7 @@ from calibration.reports.weights import (
     WeightsInDepth,
     depth_settings,
 )
+from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.weights.gains import Gain, Verdict
 from calibration.statistics.weights.sensitivity import FitsCompared
 from calibration.web.blocks import Block, Choice, Column, ResultPage, Table, interval_cells
@@ -310,7 +311,7 @@ def _category(row: CategoryDepth, place: int, name: Callable[[str], str], head: 
         _left_out(row, "raters", place, labels, head),
         _left_out(row, "models", place, labels, head),
     ]
-    return [*blocks, _cohorts(row, place, labels, head)] if row.cohorts else blocks
+    return [*blocks, _cohorts(row, place, labels, head, of)] if row.cohorts else blocks
 
 
 def _floors(row: CategoryDepth, place: int, labels: Sequence[str], head: str, of: str) -> Block:
@@ -412,7 +413,7 @@ def _no_labels(found: Missing, kind: str) -> str:
     return reason_of(found)
 
 
-def _cohorts(row: CategoryDepth, place: int, labels: Sequence[str], head: str) -> Block:
+def _cohorts(row: CategoryDepth, place: int, labels: Sequence[str], head: str, of: str) -> Block:
     title = gettext("%(category)s: weights by cohort") % {"category": head}
     known = [(cohort.cohort, cohort.fit) for cohort in row.cohorts if isinstance(cohort.fit, CohortWeights)]
     silent = missing_notes((cohort.cohort, cohort.fit) for cohort in row.cohorts)
@@ -437,7 +438,34 @@ def _cohorts(row: CategoryDepth, place: int, labels: Sequence[str], head: str) -
         ],
         [[name, fit.n, fit.r2, *fit.weights.tolist()] for name, fit in known],
     )
-    return Block(f"cohorts-{place}", title, figure=figure, table=table, notes=silent, folded=True)
+    return Block(
+        f"cohorts-{place}",
+        title,
+        figure=figure,
+        caption=_cohort_lines(known, of),
+        table=table,
+        notes=silent,
+        folded=True,
+    )
+
+
+def _cohort_lines(known: Sequence[tuple[str, CohortWeights]], of: str) -> str:
+    """Say what the lines of cohorts are, and that they compare nothing."""
+    kinds = {fit.interval_kind for _, fit in known}
+    said = []
+    if "bootstrap95" in kinds:
+        said.append(
+            gettext("Lines of cohorts with at least %(n)d %(of)s are 95 %% intervals for exactly these raters.")
+            % {"n": MIN_CLUSTERS, "of": of}
+        )
+    if "leave_one_out_range" in kinds:
+        said.append(
+            gettext("Lines of cohorts with fewer than %(n)d %(of)s span the weights when each one is left out in turn.")
+            % {"n": MIN_CLUSTERS, "of": of}
+        )
+    if len(known) > 1:
+        said.append(gettext("Whether cohorts differ is not tested here."))
+    return " ".join(said)
 
 
 def _method(of: str) -> list[str]:

@@ -143,6 +143,21 @@ def test_the_reasonable_rate_counts_findings_by_criterion():
     assert names == ["page.json", *(f"reasonable.{suffix}" for suffix in ("csv", "json", "png", "svg", "tex"))]
 
 
+def test_the_reasonable_rate_states_raters_like_these_before_exactly_these():
+    _study, reviews = reviewed([lambda place, k=k: ((place + k) % 4 > 0, (place * k) % 3 > 0) for k in range(1, 5)])
+    row = next(row for row in report(reviews).reasonable if not row.criterion)
+    assert row.such.low < row.rate.low < row.rate.value < row.rate.high < row.such.high
+    assert f"95 % interval for raters like these {row.such.low:.2f} to" in words_of(reviews)
+    assert "; for exactly these raters" in words_of(reviews)
+
+
+def test_the_reasonable_rate_of_two_reviewers_says_whom_its_interval_is_about():
+    _study, reviews = reviewed([lambda place: (1, place % 2), lambda place: (1, 0)])
+    said = words_of(reviews)
+    assert "95 % interval for exactly these raters" in said
+    assert "No interval for raters like these is stated: that needs at least 3 raters, and there are 2." in said
+
+
 def test_a_new_finding_is_counted_at_once():
     study, reviews = reviewed([lambda place: (1, 1)])
     assert report(study).reasonable[0].rate.value == 1

@@ -1,5 +1,6 @@
 """The page 'which model is better?' for pairs and for scores."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -326,3 +327,14 @@ class TestMeanScores:
             np.array([1.0, 2, 3, 4, 5, 9]), np.array([7, 7, 8, 8, 9, 7]), np.array([1, 2, 1, 2, 1, 2])
         )
         assert table.tolist() == [[1, 5.5], [3, 4]] and tasks.tolist() == [7, 8] and models.tolist() == [1, 2]
+
+
+def test_the_effect_of_being_shown_first_names_for_whom_its_interval_holds():
+    study = pair_study(models=3, instructions=24, raters=3, position=0.5)
+    said = text_of(page_of(study))
+    found = re.search(
+        r"the one shown first is preferred 0\.\d\d \(95 % interval for exactly these raters 0\.\d\d to", said
+    )
+    assert found
+    assert "Intervals are 95 % intervals for exactly these raters, from Student's t" in said
+    assert "The models are taken as given: no interval takes them as drawn from more models." in said

@@ -129,7 +129,22 @@ def test_cohorts_have_weights_of_their_own():
     run_fit(study=study, draws=0)
     found = report_of(study, WEIGHTS, depth_settings(study)).categories[0].cohorts
     assert [(row.cohort, row.fit.n) for row in found] == [("Spring", 24)]
-    assert "weights by cohort" in text_of(page_of(study))
+    said = text_of(page_of(study))
+    assert "weights by cohort" in said and "Whether cohorts differ" not in said
+    assert (
+        "Lines of cohorts with fewer than 20 instructions span the weights when each one is left out in turn." in said
+    )
+
+
+def test_the_lines_of_cohorts_name_their_population_and_compare_nothing():
+    study = answered_study(instructions=24, models=1)
+    for name, labels in (("Spring", ["rater-0"]), ("Autumn", ["rater-1", "rater-2"])):
+        cohort = Cohort.objects.create(study=study, name=name)
+        Rater.objects.filter(study=study, label__in=labels).update(cohort=cohort)
+    run_fit(study=study, draws=0)
+    said = text_of(page_of(study))
+    assert "Lines of cohorts with at least 20 instructions are 95 % intervals for exactly these raters." in said
+    assert "Whether cohorts differ is not tested here." in said
 
 
 def test_two_fits_are_compared_on_the_same_answers():
