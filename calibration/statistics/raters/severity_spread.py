@@ -66,15 +66,16 @@ def severity_spread(
         raise TooFewRatings(k, MIN_CLUSTERS, "instructions")
     given = np.bincount(item, minlength=m).astype(np.float64)
     here = csr_array((np.ones(len(y)), (item, rater)), shape=(m, people))
-    crossed = (here.T @ (here / given[:, None])).tocsr()
-    if connected_components(crossed, directed=False, return_labels=False) > 1:
+    shares = csr_array((1 / given[item], (item, rater)), shape=(m, people))
+    crossed = csr_array(here.T @ shares)
+    if connected_components(crossed, directed=False)[0] > 1:
         raise NobodyToCompare("Some raters share no item with the others, so there is nobody to compare with.")
     laplacian = np.diag(np.bincount(rater, minlength=people).astype(np.float64)) - crossed.toarray()
     # The pseudoinverse: all raters are connected, so that only a severity common to all of them has eigenvalue 0.
     inverse = np.linalg.inv(laplacian + 1 / people) - 1 / people
     centred = y - (sum_by(item, m, y) / given)[item]
     effects = inverse @ sum_by(rater, people, centred)
-    left = centred - (effects[rater] - (here @ effects / given)[item])
+    left = centred - (effects[rater] - (np.asarray(here @ effects) / given)[item])
     # A rater's answers to one instruction may share an error, so that these cells, not the scores, are what is left;
     # the square is what leaving out instructions would give where raters have few of them.
     cells = len(np.unique(cluster * people + rater))
