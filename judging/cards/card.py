@@ -10,6 +10,7 @@ from annotation.models import Assignment, Rater, Study
 from calibration.data.verdicts import judges_of_answers
 from calibration.reports.freshness import shown_report
 from calibration.reports.judges import JUDGES
+from calibration.statistics.judges.agreement import Beside
 from generation.endpoints.served_names import SERVED
 from judging.cards.measured import CardStudy, depth_settings, measured_in
 from judging.cards.probed import newest_probes
@@ -54,7 +55,8 @@ class ProbedRun:
 class JudgeCard:
     """A judge's card. `use` sums up for what its verdicts may be used, by what is shown and nothing else.
 
-    "none": a run of it failed its canary texts; "not_shown": nobody has rated enough of what it judged; "worse": in some
+    "none": a run of it failed its canary texts; "not_shown": nobody has rated enough of what it judged for a 95 %
+    interval of its agreement beside people's, or nothing varies in it; "worse": in some
     study it agrees less with people than they do with each other; "better": in some study more, for raters like these, and
     in none less;
     "beside": neither is shown. `avoid` are the groups of changes that move its verdicts.
@@ -145,10 +147,15 @@ def avoided(report: ProbeReport) -> list[str]:
     return [str(group) for group in Group if group in found]
 
 
+def tells(found: Beside) -> bool:
+    """Whether a judge's agreement beside people's has a 95 % interval that could show them to differ."""
+    return found.apart.interval_kind == "crossed95" and found.apart.low < found.apart.high
+
+
 def _use(rows: Sequence[CardStudy]) -> Use:
     if any(row.failed for row in rows):
         return "none"
-    apart = [row.beside.apart for row in rows if row.beside is not None]
+    apart = [row.beside.apart for row in rows if row.beside is not None and tells(row.beside)]
     if not apart:
         return "not_shown"
     if any(one.excludes_zero and one.high < 0 for one in apart):

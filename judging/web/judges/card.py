@@ -16,6 +16,7 @@ from accounts.permissions import results_page, workspaces_led_by, workspaces_rea
 from annotation.models import Rater
 from calibration.figures.charts import Bar, interval_bars
 from calibration.statistics.judges.estimates import PeopleEstimate
+from calibration.statistics.resampling import MIN_CLUSTERS
 from calibration.statistics.shares import Share
 from calibration.web.blocks import Block, Column, ResultPage, Table
 from calibration.web.messages.people_estimates import people_cells, people_columns, populations_meaning
@@ -23,7 +24,7 @@ from calibration.web.messages.statistics import criterion_words
 from calibration.web.serving import file_of
 from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of
-from judging.cards.card import JudgeCard, judge_card
+from judging.cards.card import JudgeCard, judge_card, tells
 from judging.cards.measured import PER, CardStudy
 from judging.comparison.bridging.loaded import loaded_in
 from judging.methods.registry import METHODS
@@ -80,10 +81,7 @@ def use_words(card: JudgeCard) -> str:
             "%(judge)s failed its canary texts: use none of its verdicts until its prompt or its model has been changed."
         ) % {"judge": name}
     if card.use == "not_shown":
-        may = gettext(
-            "It is not shown what %(judge)s may be used for, because no task has both its verdict and ratings by two people"
-        )
-        return gettext("%(first)s; %(second)s.") % {"first": may % {"judge": name}, "second": _limits(card)}
+        return gettext("%(first)s; %(second)s.") % {"first": _unknown_use(card), "second": _limits(card)}
     row = _telling(card)
     assert row.beside is not None
     shown = {"judge": name, "study": row.name, "value": _share(row.beside.judge), "people": _share(row.beside.people)}
@@ -104,9 +102,29 @@ def use_words(card: JudgeCard) -> str:
     return gettext("%(first)s; %(second)s.") % {"first": may, "second": _limits(card)}
 
 
+def _unknown_use(card: JudgeCard) -> str:
+    """Say why it is not shown what the judge may be used for, and what that needs."""
+    instructions = max((row.beside.apart.clusters for row in card.measured if row.beside), default=0)
+    if not instructions:
+        said = gettext(
+            "It is not shown what %(judge)s may be used for, because no task has both its verdict and ratings by two people"
+        )
+    elif instructions < MIN_CLUSTERS:
+        said = gettext(
+            "It is not shown what %(judge)s may be used for: that needs at least %(needed)d instructions with its verdicts "
+            "and ratings by two people, and there are %(n)d"
+        )
+    else:
+        said = gettext(
+            "It is not shown what %(judge)s may be used for, because too little differs between its agreement with people "
+            "and theirs with each other to tell"
+        )
+    return said % {"judge": card.judge.name, "needed": MIN_CLUSTERS, "n": instructions}
+
+
 def _telling(card: JudgeCard) -> CardStudy:
     """Return the study on which the sentence rests: the largest of those that show what it says."""
-    rows = card.measured
+    rows = [row for row in card.measured if row.beside and tells(row.beside)]
     side = {"worse": lambda one: one.high < 0, "better": lambda one: one.low > 0}.get(card.use)
     if side is not None:
         rows = [row for row in rows if row.beside and row.beside.apart.excludes_zero and side(row.beside.apart)]

@@ -54,6 +54,18 @@ def test_a_judge_that_nobody_can_be_compared_with_may_be_used_for_nothing_that_i
     )
 
 
+def test_a_judge_beside_people_on_few_instructions_is_not_said_to_be_of_use():
+    study = make_checklist_study(instructions=12, models=2)
+    judge = make_judge_rater(study.workspace, "newcomer")
+    rated(study, judge, lambda level: level)
+    card = judge_card(judge)
+    assert card.use == "not_shown"
+    assert use_words(card).startswith(
+        "It is not shown what newcomer may be used for: that needs at least 20 instructions with its verdicts and ratings "
+        "by two people, and there are 12; "
+    )
+
+
 def test_a_judge_that_agrees_less_than_people_do_is_said_to_and_one_that_is_like_them_is_not():
     study = make_checklist_study(instructions=30, models=1)
     bad = make_judge_rater(study.workspace, "contrary")
