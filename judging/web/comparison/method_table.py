@@ -24,6 +24,7 @@ from calibration.web.messages.people_estimates import (
     people_words,
     populations_meaning,
 )
+from calibration.web.messages.populations import both_words
 from calibration.web.messages.reasons import reason_of
 from judging.comparison.method_table import Chosen, CrossFittedRows, MethodReport, MethodRow, MethodTable, Rate, Row
 from judging.methods.pairs.composite import SPLITS, says_composite
@@ -374,10 +375,18 @@ def _chosen_names(chosen: Sequence[Chosen]) -> str:
 def _composite_answer(found: CrossFittedRows) -> str:
     if found.composite.all is None or found.single.all is None:
         return ""
-    return gettext(
+    said = gettext(
         "By choices made without the task, the composite agrees with people on %(rate)s of the tasks; the best single "
         "judge, chosen in the same way, on %(single)s."
-    ) % {"rate": estimate_words(found.composite.all), "single": estimate_words(found.single.all)}
+    ) % {"rate": _of_these(found.composite.all), "single": _of_these(found.single.all)}
+    return f"{said} " + gettext("Whether one of the two agrees with people more than the other is not tested here.")
+
+
+def _of_these(rate: Rate) -> str:
+    """Write a rate with its interval, which is for exactly these raters, or with its range under 20 instructions."""
+    if rate.interval_kind in ("none", "leave_one_out_range"):
+        return estimate_words(rate)
+    return both_words(rate.value, None, (rate.low, rate.high))
 
 
 def _choices(report: MethodTable, found: CrossFittedRows) -> Block:

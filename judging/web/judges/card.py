@@ -234,7 +234,9 @@ def _biases(card: JudgeCard) -> Block:
     notes = [
         gettext(
             "Length bias rate: preferring the longer minus preferring the shorter, 0 is none. Points of the side shown "
-            "first: 0.5 is none. Calibration: 1 is calibrated, under 1 the judge exaggerates."
+            "first: 0.5 is none. Their intervals are about this judge, with the instructions drawn again. Calibration: how "
+            "much people's share changes when a verdict changes by 1, for exactly these raters; people's own verdicts fall "
+            "short of 1 as well, so that this alone does not say that the judge exaggerates."
         )
     ]
     if card.probes is not None and card.probes.report.again is not None:

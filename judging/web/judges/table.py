@@ -242,7 +242,9 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     notes = [
         gettext(
             "Length bias rate: preferring the longer minus preferring the shorter, 0 is none. Points of the side shown "
-            "first: 0.5 is none. Calibration: 1 is calibrated, under 1 the judge exaggerates."
+            "first: 0.5 is none. Their intervals are about this judge, with the instructions drawn again. Calibration: how "
+            "much people's share changes when a verdict changes by 1, for exactly these raters; people's own verdicts fall "
+            "short of 1 as well, so that this alone does not say that the judge exaggerates."
         ),
         *populations_meaning([row.measured.beside.judge for row in rows if row.measured.beside]),
     ]

@@ -73,6 +73,7 @@ def test_the_composite_is_measured_on_all_tasks_by_choices_made_without_them():
     assert found.single.all.value <= 0.75
     page = page_of(study)
     assert "the composite agrees with people on 1.00" in text_of(page)
+    assert "Whether one of the two agrees with people more than the other is not tested here." in text_of(page)
     names = check_files(signed_in("lead", study.workspace), address(study))
     assert {"methods.svg", "methods.csv", "composite.png", "choices.csv"} <= set(names)
     table = signed_in("lead", study.workspace).get(address(study, "?file=methods.csv")).content.decode("utf-8-sig")
