@@ -314,9 +314,7 @@ def _has_spread(first: ScoreFrame) -> Bools:
     criteria, values = np.unique(pairs[:, 0], return_counts=True)
     kept = criteria[values > 2].astype(np.int64)
     if len(criteria) and not len(kept):
-        raise Undefined(
-            "TwoValuedLabels", "No criterion has more than two values; sigma says nothing about such labels."
-        )
+        raise Undefined("TwoValuedLabels", "No criterion has three values; sigma says nothing about such labels.")
     return np.isin(first.criterion, kept)
 
 
