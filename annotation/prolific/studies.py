@@ -30,8 +30,20 @@ logger = logging.getLogger(__name__)
 AWAITING = "AWAITING REVIEW"
 APPROVED = "APPROVED"
 LEFT = ("RETURNED", "TIMED-OUT")
-CATEGORIES = ("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
-              "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER")  # fmt: skip
+CATEGORIES = (
+    "TOO_QUICKLY",
+    "TOO_SLOWLY",
+    "FAILED_INSTRUCTIONS",
+    "INCOMP_LONGITUDINAL",
+    "FAILED_CHECK",
+    "LOW_EFFORT",
+    "MALINGERING",
+    "NO_CODE",
+    "BAD_CODE",
+    "NO_DATA",
+    "UNSUPP_DEVICE",
+    "OTHER",
+)
 SHORTEST_MESSAGE = 100
 """Characters that Prolific asks of the message of a rejection."""
 

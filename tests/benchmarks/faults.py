@@ -182,8 +182,11 @@ class Installation:
             shutil.chown(cluster, self.owner)
         subprocess.run(
             [self.postgres_bin / "initdb", "-D", cluster, "-U", "postgres", "-A", "trust", "--no-sync"],
-            check=True, user=self.owner, stdout=subprocess.DEVNULL, cwd="/",
-        )  # fmt: skip
+            check=True,
+            user=self.owner,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+        )
 
     def start_one(self, name: str) -> None:
         ports = self.ports
@@ -216,15 +219,44 @@ class Installation:
             )
         elif name == "web":
             self.start(
-                name, sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{ports['web']}",
-                "--worker-class", "gthread", "--threads", "8", "--workers", "3", "--log-level", "error",
-            )  # fmt: skip
+                name,
+                sys.executable,
+                "-m",
+                "gunicorn",
+                "config.wsgi",
+                "--bind",
+                f"127.0.0.1:{ports['web']}",
+                "--worker-class",
+                "gthread",
+                "--threads",
+                "8",
+                "--workers",
+                "3",
+                "--log-level",
+                "error",
+            )
         else:
             self.start(
-                name, sys.executable, "-W", "ignore", "-m", "celery", "-q", "-A", "config.celery", "worker",
-                "--pool", "threads", "--concurrency", "4", "--loglevel", "WARNING", "--hostname", f"{name}@faults",
+                name,
+                sys.executable,
+                "-W",
+                "ignore",
+                "-m",
+                "celery",
+                "-q",
+                "-A",
+                "config.celery",
+                "worker",
+                "--pool",
+                "threads",
+                "--concurrency",
+                "4",
+                "--loglevel",
+                "WARNING",
+                "--hostname",
+                f"{name}@faults",
                 *self.options.worker_flags.split(),
-            )  # fmt: skip
+            )
 
     def keep_up(self) -> None:
         """Start again whatever has ended, as systemd or a container engine would."""
@@ -520,9 +552,12 @@ def make_work(raters: int, judged: int, judge: Judge) -> tuple[str, Any, Any]:
     rubric = study.tasks.all()[0].answer_rubric
     responses = list(Response.objects.filter(tasks_as_a__study=study))
     Task.objects.bulk_create(
-        [Task(study=study, kind="single", key=f"n:{n}", answer_rubric=rubric, response_a=responses[n % 60])
-         for n in range(raters * 500)], batch_size=5000,
-    )  # fmt: skip
+        [
+            Task(study=study, kind="single", key=f"n:{n}", answer_rubric=rubric, response_a=responses[n % 60])
+            for n in range(raters * 500)
+        ],
+        batch_size=5000,
+    )
     make_seats(study)
     hashed = make_password(PASSWORD)
     users = User.objects.bulk_create(User(username=f"bench{n}", password=hashed) for n in range(raters))

@@ -39,11 +39,41 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HOSTILE = (
-    "", " ", "0", "-1", "1e309", "NaN", "inf", "9" * 40, "2147483648", "9223372036854775808", "²", "x" * 12_000,
-    "\x00", "a\x00b", "\ud800", "\U0001f600" * 50, "\u202e", "%s%n{}{{}}", "'\"><script>alert(1)</script>",
-    "'; DROP TABLE accounts_user; --", "../../../etc/passwd", "..%2f..%2fetc", "http://169.254.169.254/",
-    "2026-13-45T99:99", "0001-01-01", "=1+1", "[]", "{}", "[[[[", '{"a": ' * 500, "null", "true", "on", "en-US;q=1",
-)  # fmt: skip
+    "",
+    " ",
+    "0",
+    "-1",
+    "1e309",
+    "NaN",
+    "inf",
+    "9" * 40,
+    "2147483648",
+    "9223372036854775808",
+    "²",
+    "x" * 12_000,
+    "\x00",
+    "a\x00b",
+    "\ud800",
+    "\U0001f600" * 50,
+    "\u202e",
+    "%s%n{}{{}}",
+    "'\"><script>alert(1)</script>",
+    "'; DROP TABLE accounts_user; --",
+    "../../../etc/passwd",
+    "..%2f..%2fetc",
+    "http://169.254.169.254/",
+    "2026-13-45T99:99",
+    "0001-01-01",
+    "=1+1",
+    "[]",
+    "{}",
+    "[[[[",
+    '{"a": ' * 500,
+    "null",
+    "true",
+    "on",
+    "en-US;q=1",
+)
 OWNERS = [
     "workspace",
     *(f"{path}__workspace" for path in ("study", "benchmark", "rater", "endpoint")),
@@ -194,8 +224,11 @@ def routes() -> list[tuple[str, str, list[str]]]:
 
 def fields_read() -> list[str]:
     """The names of the fields that views read from queries and bodies."""
-    sources = [path for app in ("accounts", "generation", "annotation", "calibration", "judging", "config", "core")
-               for path in (ROOT / app).rglob("*.py")]  # fmt: skip
+    sources = [
+        path
+        for app in ("accounts", "generation", "annotation", "calibration", "judging", "config", "core")
+        for path in (ROOT / app).rglob("*.py")
+    ]
     return sorted({name for path in sources for name in FIELDS.findall(path.read_text(encoding="utf-8"))})
 
 
@@ -285,8 +318,13 @@ class Calls:
                 self.call(person, "GET", template, self.path(name, template, parts, "own"))
         if self.found_at_home < 100:
             raise SystemExit("The search for leaks finds nothing even where everything may be seen: mend it first.")
-        plan = [(person, method, route, kind) for route in every for person in self.rows.clients for method in METHODS
-                for kind in (("own", "any", "hostile") if route[2] else ("own",))]  # fmt: skip
+        plan = [
+            (person, method, route, kind)
+            for route in every
+            for person in self.rows.clients
+            for method in METHODS
+            for kind in (("own", "any", "hostile") if route[2] else ("own",))
+        ]
         self.random.shuffle(plan)
         while len(plan) < wanted:
             plan += plan[: wanted - len(plan)]
@@ -317,8 +355,13 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
     operations = [result.ok() for result in api.get_all_operations() if isinstance(result, Ok)]
     counts, random = Counter[str](), Random(seed)
     each = -(-wanted // (2 * len(operations)))
-    quiet = settings(max_examples=each, deadline=None, database=None, suppress_health_check=list(HealthCheck),
-                     phases=(Phase.generate,))  # fmt: skip
+    quiet = settings(
+        max_examples=each,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate,),
+    )
 
     def call(case: Any) -> None:
         for part in case.path_parameters or {}:

@@ -208,9 +208,18 @@ def _rated(study: Study, rubric: Rubric, people: list[Rater], number: int, ratin
     criteria = list(rubric.criteria.order_by("position"))
     seats = Inserting(Seat, "id", "task", "holder", "place", "draw_key")
     answers = Inserting(
-        Assignment, "id", "public_id", "task", "rater", "seat", "repeat", "order", "shown_at", "submitted_at",
+        Assignment,
+        "id",
+        "public_id",
+        "task",
+        "rater",
+        "seat",
+        "repeat",
+        "order",
+        "shown_at",
+        "submitted_at",
         "active_seconds",
-    )  # fmt: skip
+    )
     scores = Inserting(Score, "assignment", "criterion", "value", "level")
     pk, now, of_rater = max(_next_pk(Seat), _next_pk(Assignment)), timezone.now(), dict.fromkeys(range(len(people)), 0)
     severity = [random.uniform(-0.1, 0.1) for _rater in people]

@@ -85,8 +85,12 @@ def pages_of(study: Study) -> list[tuple[str, str]]:
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    return {"judging:verdict": ("public_id", "item_id"), "judging:run": ("public_id",), "judging:verdicts": ("public_id",),
-            "judging:judge": ("public_id",)}.get(name, ())  # fmt: skip
+    return {
+        "judging:verdict": ("public_id", "item_id"),
+        "judging:run": ("public_id",),
+        "judging:verdicts": ("public_id",),
+        "judging:judge": ("public_id",),
+    }.get(name, ())
 
 
 def _addresses(name: str, parts: Any, values: dict[str, Callable[[str], list[object]]]) -> Iterator[str]:

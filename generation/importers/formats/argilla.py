@@ -21,9 +21,15 @@ SUBMITTED = (None, "submitted")
 CHOICE, REASON = "preference", "reason"
 """The question of which response of a pair is better, and the one of why; any other question is a criterion."""
 CHOICES = {
-    "a": "A", "b": "B", "tie": "tie", "both_bad": "both_bad", "response_a": "A", "response_b": "B", "response_1": "A",
+    "a": "A",
+    "b": "B",
+    "tie": "tie",
+    "both_bad": "both_bad",
+    "response_a": "A",
+    "response_b": "B",
+    "response_1": "A",
     "response_2": "B",
-}  # fmt: skip
+}
 
 
 def read_argilla(source: Source) -> Iterator[Record]:
@@ -45,10 +51,14 @@ def _record(source: Source, place: Place, row: Mapping[str, Any]) -> list[Record
         f"{name}{ending}"
         for name in questions
         for ending in (
-            RESPONSES, f"{RESPONSES}.users", f"{RESPONSES}.status", SUGGESTION, f"{SUGGESTION}.agent",
+            RESPONSES,
+            f"{RESPONSES}.users",
+            f"{RESPONSES}.status",
+            SUGGESTION,
+            f"{SUGGESTION}.agent",
             f"{SUGGESTION}.score",
         )
-    }  # fmt: skip
+    }
     source.note_unknown(row, KEEPING | source.used | of_questions)
     records: list[Record] = list(responses_of(place, about))
     reasons = _reasons(place, row) if len({*questions} - {REASON}) else {}

@@ -27,9 +27,19 @@ HEADERS = ("header.json", "_journal/start.json")
 """Where a .eval file says which model was evaluated: when it is complete, and before."""
 SAMPLES, EPOCH = "samples/", "_epoch_"
 NEEDED = (
-    "id", "epoch", "input", "choices", "target", "output", "score", "scores", "metadata", "error", "invalidation",
+    "id",
+    "epoch",
+    "input",
+    "choices",
+    "target",
+    "output",
+    "score",
+    "scores",
+    "metadata",
+    "error",
+    "invalidation",
     "attachments",
-)  # fmt: skip
+)
 """The fields of a sample that are read; its events and messages, which are most of a log, are not even decoded."""
 LETTER_VALUES = {"C": "1", "P": "0.5", "I": "0", "N": "0"}
 """Correct, partly correct, incorrect and no answer, by the letters of inspect_ai's scorers."""

@@ -14,9 +14,18 @@ from generation.importers.formats.source import Source, required, text_of
 from generation.importers.records import InstructionRecord, RatingRecord, ResponseRecord
 
 SAMPLE = {
-    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
+    "doc_id",
+    "doc",
+    "target",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
     "target_hash",
-}  # fmt: skip
+}
 FILE = re.compile(r"samples_(.+)_\d{4}-\d{2}-\d{2}T")
 HARNESS = "lm-evaluation-harness"
 

@@ -10,9 +10,18 @@ from generation.importers.formats.source import Source, rater_name, required, te
 from generation.importers.records import PreferenceRecord
 
 PAIR = {
-    "prompt", "chosen", "rejected", "chosen_model", "rejected_model", "prompt_id", "rater", "rater_kind", "category",
-    "votes_chosen", "votes_rejected",
-}  # fmt: skip
+    "prompt",
+    "chosen",
+    "rejected",
+    "chosen_model",
+    "rejected_model",
+    "prompt_id",
+    "rater",
+    "rater_kind",
+    "category",
+    "votes_chosen",
+    "votes_rejected",
+}
 
 
 def read_preference_pairs(source: Source) -> Iterator[Record]:

@@ -190,19 +190,22 @@ def test_a_workspace_is_sealed(client, study, lead):
         ("get", "known_answer", [*mine, task.public_id], None),
         ("put", "known_answer", [*mine, task.public_id], known),
         ("delete", "known_answer", [*mine, task.public_id], None),
-        *((method, name, [*theirs, *parts], {}) for method, name, parts in (
-            ("get", "study_settings", []),
-            ("patch", "study_settings", []),
-            ("post", "steer_study", ["close"]),
-            ("get", "cohorts", []),
-            ("post", "cohorts", []),
-            ("get", "cohort", [cohort.pk]),
-            ("post", "steer_cohort", [cohort.pk, "revoke"]),
-            ("get", "raters", []),
-            ("get", "tasks", []),
-            ("put", "known_answer", [task.public_id]),
-        )),
-    ]  # fmt: skip
+        *(
+            (method, name, [*theirs, *parts], {})
+            for method, name, parts in (
+                ("get", "study_settings", []),
+                ("patch", "study_settings", []),
+                ("post", "steer_study", ["close"]),
+                ("get", "cohorts", []),
+                ("post", "cohorts", []),
+                ("get", "cohort", [cohort.pk]),
+                ("post", "steer_cohort", [cohort.pk, "revoke"]),
+                ("get", "raters", []),
+                ("get", "tasks", []),
+                ("put", "known_answer", [task.public_id]),
+            )
+        ),
+    ]
     for method, name, parts, sent in calls:
         path = reverse(f"api:{name}", args=parts)
         options = {} if method == "get" else {"data": sent, "content_type": "application/json"}

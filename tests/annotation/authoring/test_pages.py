@@ -189,10 +189,20 @@ def test_a_checklist_is_written_by_pages_alone_and_a_study_uses_it(lead, raters,
     assert "Does it give details?" in page.content.decode()
     verbs = set(Event.objects.filter(object_type="checklist").values_list("verb", flat=True))
     assert verbs == {
-        "start_checklist", "propose_criterion", "withdraw_criterion", "close_proposals", "merge_criteria", "open_vote",
-        "vote_on_criteria", "close_vote", "keep_criteria", "write_question", "start_review", "review_question",
+        "start_checklist",
+        "propose_criterion",
+        "withdraw_criterion",
+        "close_proposals",
+        "merge_criteria",
+        "open_vote",
+        "vote_on_criteria",
+        "close_vote",
+        "keep_criteria",
+        "write_question",
+        "start_review",
+        "review_question",
         "finish_checklist",
-    }  # fmt: skip
+    }
     record = lead.page(checklist)
     assert "closed and counted the vote" in record and '<h2 id="record">' not in raters[0].page(checklist)
 

@@ -180,8 +180,14 @@ class TestVote:
         voted(vote_open, CLEAR[2])
         close_vote(vote_open, by=lead)
         assert dict(vote_open.criteria.values_list("name", "votes")) == {
-            "Depth": 3, "Coverage": 3, "Accuracy": 3, "Structure": 2, "Tone": 1, "Novelty": 0, "Length": 0,
-        }  # fmt: skip
+            "Depth": 3,
+            "Coverage": 3,
+            "Accuracy": 3,
+            "Structure": 2,
+            "Tone": 1,
+            "Novelty": 0,
+            "Length": 0,
+        }
         with refused("moved_on"):
             voted(vote_open, CLEAR[0])
         with refused("moved_on"):
@@ -242,8 +248,9 @@ class TestQuestionsAndReview:
         review(checklist, newest.pk, sound=True, comment="", by=rater)
         (rubric,) = finish(checklist, by=lead)
         assert [one.questions["en"] for one in rubric.criteria.all()][:2] == [
-            "Does it give details?", "Does the response have coverage?",
-        ]  # fmt: skip
+            "Does it give details?",
+            "Does the response have coverage?",
+        ]
         assert [one.role for one in rubric.criteria.all()] == ["item"] * 4 + ["overall"]
         assert rubric.authored["votes"] == {"depth": 3, "coverage": 3, "accuracy": 3, "structure": 2}
         assert (rubric.authored["ballots"], rubric.authored["proposals"], rubric.authored["merged"]) == (3, 7, 7)

@@ -6,16 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.models import (
-    Assignment,
-    Draft,
-    Flag,
-    LateChange,
-    Participant,
-    RaterIdentity,
-    Score,
-    TimeCorrection,
-)  # fmt: skip
+from annotation.models import Assignment, Draft, Flag, LateChange, Participant, RaterIdentity, Score, TimeCorrection
 from annotation.privacy import retention
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from annotation.tasks import retain

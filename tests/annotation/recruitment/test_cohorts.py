@@ -504,8 +504,11 @@ def test_raters_stand_on_pages_of_a_hundred_and_whoever_needs_a_decision_comes_f
     def shown(page):
         text = markup(client.get(cohorts, {"page": page}))
         assert "This study has 103 raters" in text and "1 appeal needs your decision" in text
-        return [one.public_id for one in sorted(raters, key=lambda one: text.find(f"rater-{one.public_id}"))
-                if f"rater-{one.public_id}" in text]  # fmt: skip
+        return [
+            one.public_id
+            for one in sorted(raters, key=lambda one: text.find(f"rater-{one.public_id}"))
+            if f"rater-{one.public_id}" in text
+        ]
 
     first, second = shown(1), shown(2)
     assert first[:3] == [raters[100].public_id, raters[102].public_id, raters[101].public_id]

@@ -63,8 +63,11 @@ def test_a_study_goes_with_every_answer_and_another_stays_whole(study, owner):
     assert Rater.objects.filter(kind="judge").count() == 2
     event = Event.objects.get(verb="delete_study")
     assert (event.actor, event.workspace, event.before, event.after) == (
-        owner, study.workspace, {"slug": "tea"}, counts,
-    )  # fmt: skip
+        owner,
+        study.workspace,
+        {"slug": "tea"},
+        counts,
+    )
 
 
 def test_a_workspace_goes_whole_and_its_events_outlive_it(study, owner):

@@ -20,17 +20,32 @@ from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 BATTLES = [
-    {"question_id": f"q{number}", "model_a": "x", "model_b": "y", "winner": winner, "judge": "ann",
-     "conversation_a": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "A"}],
-     "conversation_b": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "B"}], "turn": 1}
+    {
+        "question_id": f"q{number}",
+        "model_a": "x",
+        "model_b": "y",
+        "winner": winner,
+        "judge": "ann",
+        "conversation_a": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "A"}],
+        "conversation_b": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "B"}],
+        "turn": 1,
+    }
     for number, winner in enumerate(("model_a", "model_b", "tie"))
-]  # fmt: skip
+]
 LABELS = [
-    {"id": number, "data": {"prompt": "Say it.", "response": f"It {number}.", "model": "m"},
-     "annotations": [{"completed_by": 4, "was_cancelled": False, "result": [
-         {"type": "rating", "from_name": "quality", "to_name": "t", "value": {"rating": number + 2}}]}]}
+    {
+        "id": number,
+        "data": {"prompt": "Say it.", "response": f"It {number}.", "model": "m"},
+        "annotations": [
+            {
+                "completed_by": 4,
+                "was_cancelled": False,
+                "result": [{"type": "rating", "from_name": "quality", "to_name": "t", "value": {"rating": number + 2}}],
+            }
+        ],
+    }
     for number in range(3)
-]  # fmt: skip
+]
 
 
 @pytest.fixture(autouse=True)

@@ -268,11 +268,16 @@ def test_verdicts_that_judges_give_elsewhere_make_it_older_and_not_another_repor
 def stored(study, number, asked="a", kind="agreement", shape=questions.SHAPE):
     Report.objects.bulk_create(
         Report(
-            workspace=study.workspace, study=study, kind=kind, data_hash=f"{asked}{place}", settings={"shape": shape},
-            settings_hash=f"{asked}{place}", asked_hash=asked,
+            workspace=study.workspace,
+            study=study,
+            kind=kind,
+            data_hash=f"{asked}{place}",
+            settings={"shape": shape},
+            settings_hash=f"{asked}{place}",
+            asked_hash=asked,
         )
         for place in range(number)
-    )  # fmt: skip
+    )
 
 
 def test_a_table_that_grew_is_bounded_and_keeps_the_newest(study, monkeypatch):

@@ -60,9 +60,14 @@ def test_they_say_what_rows_say(allowed, monkeypatch):
     now = timezone.now()
     WorkerProcess.objects.create(name="w", started_at=now, seen_at=now, memory=7)
     text = read(Authorization=f"Bearer {TOKEN}").content.decode()
-    for line in ("plumbline_workers 1.0", "plumbline_worker_memory_bytes 7.0", "plumbline_raters_active 0.0",
-                 'plumbline_items_waiting{kind="judging"} 0.0', "plumbline_requested_tasks 0.0",
-                 'plumbline_spending{kind="generation"} 0.0'):  # fmt: skip
+    for line in (
+        "plumbline_workers 1.0",
+        "plumbline_worker_memory_bytes 7.0",
+        "plumbline_raters_active 0.0",
+        'plumbline_items_waiting{kind="judging"} 0.0',
+        "plumbline_requested_tasks 0.0",
+        'plumbline_spending{kind="generation"} 0.0',
+    ):
         assert line in text
 
 
@@ -101,7 +106,11 @@ def test_the_processes_of_a_server_are_added_up_and_those_of_an_earlier_one_forg
     for what in ("count", "read"):
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT, str(tmp_path), what],
-            cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     assert 'plumbline_requests_total{method="GET",status="200",view="home"} 2.0' in done.stdout
     assert not (tmp_path / "metrics" / "999999999").exists()

@@ -137,10 +137,16 @@ def test_a_table_without_any_rater_is_refused_with_its_columns():
 @pytest.mark.parametrize(
     ("name", "family"),
     [
-        ("gpt-4o", "OpenAI"), ("judge_gpt35", "OpenAI"), ("gpt4_score", "OpenAI"), ("cerebras-gpt-6.7B", ""),
-        ("Claude 3.5 Sonnet", "Anthropic"), ("meta-llama/Llama-3-8B", "Meta"), ("adopted", ""), ("Qwen2.5-7B", "Alibaba"),
+        ("gpt-4o", "OpenAI"),
+        ("judge_gpt35", "OpenAI"),
+        ("gpt4_score", "OpenAI"),
+        ("cerebras-gpt-6.7B", ""),
+        ("Claude 3.5 Sonnet", "Anthropic"),
+        ("meta-llama/Llama-3-8B", "Meta"),
+        ("adopted", ""),
+        ("Qwen2.5-7B", "Alibaba"),
         ("o1-mini", "OpenAI"),
     ],
-)  # fmt: skip
+)
 def test_families_by_words_of_names(name, family):
     assert family_of(name) == family

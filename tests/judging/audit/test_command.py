@@ -103,7 +103,7 @@ CSV = b"item_id,human,gpt4\n"
         ("t.csv", b"id,model_1,model_2,human,judge_x\n" + b"1,a,b,better,2\n2,a,b,1,2\n" * 9, "says for no side"),
         ("t.csv", CSV + b",,\n" * 5, "was found"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_audited_is_said_in_one_sentence(tmp_path, capsys, name, content, sentence):
     (tmp_path / name).write_bytes(content)
     assert main([str(tmp_path / name), "--html", str(tmp_path / "out.html")]) == 1
@@ -155,8 +155,25 @@ def test_manage_py_runs_it_and_lists_it(tmp_path):
 CELLS = st.sampled_from(
     ["", "1", "2", "3", "4.5", "tie", "a", "gpt-4", "nan", "inf", "-1e308", "1e308", "=1+1", "好", "\x00", "0"]
 )
-NAMES = ["item_id", "model", "model_1", "model_2", "rater", "human", "annotator1", "annotator2", "gpt4", "judge_x", "score",
-         "criterion", "response_length", "position", "response", "kind", "note"]  # fmt: skip
+NAMES = [
+    "item_id",
+    "model",
+    "model_1",
+    "model_2",
+    "rater",
+    "human",
+    "annotator1",
+    "annotator2",
+    "gpt4",
+    "judge_x",
+    "score",
+    "criterion",
+    "response_length",
+    "position",
+    "response",
+    "kind",
+    "note",
+]
 
 
 @given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique=True), st.data())

@@ -145,10 +145,15 @@ def test_argilla_lists_the_users_and_states_of_each_response(tmp_path):
     written([(task, first + rated(1, value=None, rater="r2")[1] + rated(1, value=5.0, rater="r3")[1])], "argilla", path)
     row = json.loads(path.read_text())
     assert row == {
-        "instruction_id": "i1", "prompt": "Why?", "id": "i1", "model": "m", "response": "So.",
-        "quality.responses": [4, 5], "quality.responses.users": ["r1", "r3"],
+        "instruction_id": "i1",
+        "prompt": "Why?",
+        "id": "i1",
+        "model": "m",
+        "response": "So.",
+        "quality.responses": [4, 5],
+        "quality.responses.users": ["r1", "r3"],
         "quality.responses.status": ["submitted", "submitted"],
-    }  # fmt: skip
+    }
 
 
 def test_preference_pairs_have_the_majority_of_people_and_no_even_pair(tmp_path):

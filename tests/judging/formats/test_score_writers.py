@@ -72,8 +72,13 @@ def test_cje_has_the_judges_score_and_the_mean_of_people():
     assert rows == 2 and list(files) == ["m_responses.jsonl"]
     first, second = map(json.loads, files["m_responses.jsonl"].splitlines())
     assert first == {
-        "prompt_id": "i1", "prompt": "Why?", "response": "So.", "judge_score": 2, "oracle_label": 2.5, "draw_idx": 0
-    }  # fmt: skip
+        "prompt_id": "i1",
+        "prompt": "Why?",
+        "response": "So.",
+        "judge_score": 2,
+        "oracle_label": 2.5,
+        "draw_idx": 0,
+    }
     assert second["judge_score"] == 3 and "oracle_label" not in second
 
 

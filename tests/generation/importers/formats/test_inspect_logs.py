@@ -66,9 +66,19 @@ def test_samples_are_responses_and_scorers_are_judges(archived, tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "value"),
-    [("C", "1"), ("P", "0.5"), ("I", "0"), ("N", "0"), (True, "1"), ("Yes", "1"), ("false", "0"), (0.25, "0.25"),
-     ("B", "B"), ("7", "7")],
-)  # fmt: skip
+    [
+        ("C", "1"),
+        ("P", "0.5"),
+        ("I", "0"),
+        ("N", "0"),
+        (True, "1"),
+        ("Yes", "1"),
+        ("false", "0"),
+        (0.25, "0.25"),
+        ("B", "B"),
+        ("7", "7"),
+    ],
+)
 def test_values_are_those_that_inspect_ai_computes_with(given, value, tmp_path):
     records, _source = of_log(tmp_path, [package.sample("a", "x", {"s": {"value": given}})])
     assert [one.value for one in records if isinstance(one, RatingRecord)] == [value]

@@ -33,14 +33,26 @@ def lines(*rows):
 
 
 ARGILLA = {
-    "id": "r1", "_server_id": "x", "status": "completed", "prompt": "Ask.", "response": "Reply.", "model": "m",
-    "quality.responses": [4, 2, 5], "quality.responses.users": ["u1", "u2", "u3"],
+    "id": "r1",
+    "_server_id": "x",
+    "status": "completed",
+    "prompt": "Ask.",
+    "response": "Reply.",
+    "model": "m",
+    "quality.responses": [4, 2, 5],
+    "quality.responses.users": ["u1", "u2", "u3"],
     "quality.responses.status": ["submitted", "draft", "discarded"],
-    "tone.responses": ["kind"], "tone.responses.users": ["u1"], "tone.responses.status": ["submitted"],
-    "quality.suggestion": 3, "quality.suggestion.agent": "gpt", "quality.suggestion.score": 0.5,
-    "spans.responses": [[{"start": 0, "end": 3, "label": "x"}]], "spans.responses.users": ["u1"],
-    "spans.responses.status": ["submitted"], "group": "b",
-}  # fmt: skip
+    "tone.responses": ["kind"],
+    "tone.responses.users": ["u1"],
+    "tone.responses.status": ["submitted"],
+    "quality.suggestion": 3,
+    "quality.suggestion.agent": "gpt",
+    "quality.suggestion.score": 0.5,
+    "spans.responses": [[{"start": 0, "end": 3, "label": "x"}]],
+    "spans.responses.users": ["u1"],
+    "spans.responses.status": ["submitted"],
+    "group": "b",
+}
 
 
 def test_argilla_responses_are_peoples_and_suggestions_judges(tmp_path):
@@ -68,12 +80,16 @@ def test_argilla_refuses_answers_that_belong_to_nobody_and_its_first_version(tmp
 
 def test_argilla_reasons_belong_to_the_other_answers_of_their_rater(tmp_path):
     row = {
-        "id": "r1", "prompt": "Ask.", "response": "Reply.",
-        "quality.responses": [4, 2], "quality.responses.users": ["u1", "u2"],
+        "id": "r1",
+        "prompt": "Ask.",
+        "response": "Reply.",
+        "quality.responses": [4, 2],
+        "quality.responses.users": ["u1", "u2"],
         "quality.responses.status": ["submitted", "submitted"],
-        "reason.responses": ["Clear.", "No answer."], "reason.responses.users": ["u1", "u3"],
+        "reason.responses": ["Clear.", "No answer."],
+        "reason.responses.users": ["u1", "u3"],
         "reason.responses.status": ["submitted", "submitted"],
-    }  # fmt: skip
+    }
     ratings, _texts, unread, problems = read(tmp_path, "argilla", [row])
     assert ratings == [("r1", "u1", False, "quality", "4", "Clear."), ("r1", "u2", False, "quality", "2", "")]
     assert unread == ["reason.responses"] and problems == []
@@ -84,11 +100,15 @@ def test_argilla_reasons_belong_to_the_other_answers_of_their_rater(tmp_path):
 
 def test_argilla_chooses_between_two_responses_by_the_question_preference(tmp_path):
     row = {
-        "id": "r1", "prompt": "Ask.", "response_a": "One.", "response_b": "Two.",
+        "id": "r1",
+        "prompt": "Ask.",
+        "response_a": "One.",
+        "response_b": "Two.",
         "preference.responses": ["response_b", "tie", "neither of them"],
-        "preference.responses.users": ["u1", "u2", "u3"], "preference.suggestion": "a",
+        "preference.responses.users": ["u1", "u2", "u3"],
+        "preference.suggestion": "a",
         "preference.suggestion.agent": "gpt",
-    }  # fmt: skip
+    }
     path = tmp_path / "file.json"
     path.write_text(json.dumps([row]))
     records = list(read_format(FORMATS["argilla"], Source(path)))
@@ -100,10 +120,20 @@ def test_argilla_chooses_between_two_responses_by_the_question_preference(tmp_pa
 @pytest.mark.parametrize("arguments", [{"gen_args_0": {"arg_0": "2+2=", "arg_1": {}}}, [["2+2=", {}]]])
 def test_lm_eval_metrics_are_criteria_and_the_harness_is_the_judge(tmp_path, arguments):
     row = {
-        "doc_id": 3, "doc": {"q": "2+2"}, "target": "4", "arguments": arguments, "resps": [["4"]],
-        "filtered_resps": ["4"], "filter": "strict", "metrics": ["exact_match", "bits"], "doc_hash": "a",
-        "prompt_hash": "b", "target_hash": "c", "exact_match": 1.0, "bits": [1, 2],
-    }  # fmt: skip
+        "doc_id": 3,
+        "doc": {"q": "2+2"},
+        "target": "4",
+        "arguments": arguments,
+        "resps": [["4"]],
+        "filtered_resps": ["4"],
+        "filter": "strict",
+        "metrics": ["exact_match", "bits"],
+        "doc_hash": "a",
+        "prompt_hash": "b",
+        "target_hash": "c",
+        "exact_match": 1.0,
+        "bits": [1, 2],
+    }
     name = "samples_arith_2026-01-02T03-04-05.678.jsonl"
     ratings, texts, unread, problems = read(tmp_path, "lm-eval", lines(row), name, model="lab/m")
     assert ratings == [("arith-3", "lm-evaluation-harness", True, "exact_match", "1.0", "")]
@@ -112,18 +142,29 @@ def test_lm_eval_metrics_are_criteria_and_the_harness_is_the_judge(tmp_path, arg
 
 
 RESULT = {
-    "promptIdx": 0, "testIdx": 2, "promptId": "p", "provider": {"id": "openai:x", "label": ""}, "vars": {"a": 1},
-    "prompt": {"raw": "Say 1.", "label": "l"}, "response": {"output": {"n": 1}, "cached": False}, "success": True,
-    "score": 0.5, "latencyMs": 1500, "namedScores": {}, "testCase": {"vars": {}},
+    "promptIdx": 0,
+    "testIdx": 2,
+    "promptId": "p",
+    "provider": {"id": "openai:x", "label": ""},
+    "vars": {"a": 1},
+    "prompt": {"raw": "Say 1.", "label": "l"},
+    "response": {"output": {"n": 1}, "cached": False},
+    "success": True,
+    "score": 0.5,
+    "latencyMs": 1500,
+    "namedScores": {},
+    "testCase": {"vars": {}},
     "gradingResult": {
-        "pass": True, "score": 0.5, "reason": "All good",
+        "pass": True,
+        "score": 0.5,
+        "reason": "All good",
         "componentResults": [
             {"pass": True, "score": 1, "reason": "has it", "assertion": {"type": "contains", "value": "1"}},
             {"pass": False, "score": 0, "reason": "no", "assertion": {"type": "contains", "value": "2"}},
             {"pass": True, "score": 1, "reason": "fine", "comment": "I like it", "assertion": {"type": "human"}},
         ],
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", ["whole", "lines", "one line"])
@@ -153,18 +194,23 @@ def test_half_a_file_of_promptfoo_is_said(tmp_path):
 
 def test_replies_of_a_batch_are_responses_and_failed_requests_bad_rows(tmp_path):
     chat = {
-        "id": "b1", "custom_id": "q1", "error": None,
+        "id": "b1",
+        "custom_id": "q1",
+        "error": None,
         "response": {
-            "status_code": 200, "request_id": "r",
+            "status_code": 200,
+            "request_id": "r",
             "body": {
                 "model": "gpt-x",
                 "choices": [{"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 5, "completion_tokens": 2},
             },
         },
-    }  # fmt: skip
+    }
     newer = {
-        "id": "b2", "custom_id": "q2", "error": None,
+        "id": "b2",
+        "custom_id": "q2",
+        "error": None,
         "response": {
             "status_code": 200,
             "body": {
@@ -172,7 +218,7 @@ def test_replies_of_a_batch_are_responses_and_failed_requests_bad_rows(tmp_path)
                 "output": [{"type": "reasoning"}, {"content": [{"type": "output_text", "text": "No."}]}],
             },
         },
-    }  # fmt: skip
+    }
     failed = {"id": "b3", "custom_id": "q3", "response": None, "error": {"message": "too long"}}
     ratings, texts, unread, problems = read(tmp_path, "openai-batch", lines(chat, newer, failed), "out.jsonl")
     assert texts == [("q1", None, "gpt-x", "Yes."), ("q2", None, "gpt-x", "No.")]

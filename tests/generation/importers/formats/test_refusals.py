@@ -19,9 +19,14 @@ TASK = {
     ],
 }
 ALPACA = {
-    "instruction": "Say it.", "output_1": "a", "generator_1": "x", "output_2": "b", "generator_2": "y",
-    "annotator": "judge", "preference": 1.2,
-}  # fmt: skip
+    "instruction": "Say it.",
+    "output_1": "a",
+    "generator_1": "x",
+    "output_2": "b",
+    "generator_2": "y",
+    "annotator": "judge",
+    "preference": 1.2,
+}
 
 
 def read(tmp_path, key, content, name="file.json", **options):
@@ -87,7 +92,10 @@ def test_an_older_layout_is_named(tmp_path):
         (
             "arena",
             {
-                "question_id": 1, "model_a": "a", "model_b": "b", "winner": "tie",
+                "question_id": 1,
+                "model_a": "a",
+                "model_b": "b",
+                "winner": "tie",
                 "conversation_a": [{"role": "user", "content": "x"}],
             },
             "conversation_a has no reply of the assistant",
@@ -105,7 +113,7 @@ def test_an_older_layout_is_named(tmp_path):
         ("label-studio", {**TASK, "data": 3}, "the field data is missing or empty"),
         ("preference-pairs", {"prompt": "x", "chosen": "", "rejected": "y"}, "the field chosen is missing or empty"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_row_is_named_and_the_others_are_read(tmp_path, key, row, said):
     good = {
         "alpaca-eval": ALPACA,
