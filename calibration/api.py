@@ -182,9 +182,9 @@ def publish(request: Request, public_id: str) -> ApiResponse:
     return ApiResponse(FitSerializer(made).data)
 
 
-def _published(found: Fit) -> list[dict[str, Any]]:
+def _published(found: Fit) -> list[dict[str, object]]:
     """Return the categories of published weights, which have only items and weights."""
-    said: list[dict[str, Any]] = []
+    said: list[dict[str, object]] = []
     for category in found.categories.prefetch_related("weights").order_by("position"):
         weights = sorted(category.weights.all(), key=lambda weight: weight.position)
         items = [weight.criterion_key for weight in weights]

@@ -3,9 +3,9 @@
 Nothing here reads the database; the same rows and settings give the same figures to the last digit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -147,39 +147,63 @@ def _fitted(row: LabelledRows, certificate: WeightCertificate, pooled: PooledFit
     )
 
 
-def rows_to_json(rows: LabelledRows) -> dict[str, Any]:
+class StoredLabels(TypedDict):
+    """A label for each row: `codes` index `labels`."""
+
+    labels: list[str]
+    codes: list[int]
+
+
+class StoredRows(TypedDict):
+    """LabelledRows as JSON values, without their key."""
+
+    parent: str
+    items: list[str]
+    answers: list[list[float]]
+    overall: list[float]
+    dropped_not_applicable: int
+    dropped_incomplete: int
+    instructions: StoredLabels
+    raters: StoredLabels
+    models: StoredLabels
+
+
+def rows_to_json(rows: LabelledRows) -> StoredRows:
     """Convert rows to JSON values: the labels of each kind once, and codes that index them."""
-    plain: dict[str, Any] = {
+    return {
         "parent": rows.parent,
         "items": list(rows.items),
         "answers": rows.answers.tolist(),
         "overall": rows.overall.tolist(),
         "dropped_not_applicable": rows.dropped_not_applicable,
         "dropped_incomplete": rows.dropped_incomplete,
+        "instructions": _stored_labels(rows.instructions),
+        "raters": _stored_labels(rows.raters),
+        "models": _stored_labels(rows.models),
     }
-    for kind in ("instructions", "raters", "models"):
-        labels = getattr(rows, kind)
-        known = list(dict.fromkeys(labels))
-        place = {label: index for index, label in enumerate(known)}
-        plain[kind] = {"labels": known, "codes": [place[label] for label in labels]}
-    return plain
 
 
-def rows_from_json(key: str, plain: Mapping[str, Any]) -> LabelledRows:
+def _stored_labels(labels: Sequence[str]) -> StoredLabels:
+    known = list(dict.fromkeys(labels))
+    place = {label: index for index, label in enumerate(known)}
+    return {"labels": known, "codes": [place[label] for label in labels]}
+
+
+def _labels(stored: StoredLabels) -> tuple[str, ...]:
+    return tuple(stored["labels"][code] for code in stored["codes"])
+
+
+def rows_from_json(key: str, plain: StoredRows) -> LabelledRows:
     """Read rows that rows_to_json wrote; raises KeyError, IndexError, TypeError or ValueError for anything else."""
-
-    def labels(kind: str) -> tuple[str, ...]:
-        return tuple(plain[kind]["labels"][code] for code in plain[kind]["codes"])
-
     return LabelledRows(
         key=key,
         parent=plain["parent"],
         items=tuple(plain["items"]),
         answers=np.array(plain["answers"], dtype=np.float64).reshape(-1, len(plain["items"])),
         overall=np.array(plain["overall"], dtype=np.float64),
-        instructions=labels("instructions"),
-        raters=labels("raters"),
-        models=labels("models"),
+        instructions=_labels(plain["instructions"]),
+        raters=_labels(plain["raters"]),
+        models=_labels(plain["models"]),
         dropped_not_applicable=plain["dropped_not_applicable"],
         dropped_incomplete=plain["dropped_incomplete"],
     )

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import numpy as np
 from django.db import IntegrityError, transaction
@@ -66,7 +65,7 @@ def run_fit(
     return _store(study, fit_categories(kept, settings, progress), stored, hashed, leaves, user)
 
 
-def _same_fit(study: Study, settings: Mapping[str, Any], hashed: str) -> Fit | None:
+def _same_fit(study: Study, settings: Mapping[str, object], hashed: str) -> Fit | None:
     """Find a stored fit of the same data with the same settings and versions, which give the same result."""
     fits = Fit.objects.filter(study=study, data_hash=hashed, kind=fitted_kind())
     same = next((fit for fit in fits if fit.settings == settings and fit.versions == versions()), None)
@@ -116,7 +115,7 @@ def _large_enough(rows: Sequence[LabelledRows], skip_small: bool) -> tuple[list[
 def _store(
     study: Study,
     fitted: Sequence[FittedCategory],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     hashed: str,
     leaves: Mapping[str, int],
     user: User | None,
@@ -177,7 +176,7 @@ def _weight_rows(category: CategoryFit, one: FittedCategory) -> list[FittedWeigh
     ]
 
 
-def _diagnostics(one: FittedCategory) -> dict[str, Any]:
+def _diagnostics(one: FittedCategory) -> dict[str, object]:
     return {
         "certificate": certificate_to_dict(one.certificate),
         "pooled": pooled_to_dict(one.pooled) if one.pooled else None,

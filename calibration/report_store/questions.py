@@ -33,7 +33,7 @@ class Question:
 
     study: Study
     kind: str
-    full: Mapping[str, Any]
+    full: Mapping[str, object]
     answers: int
 
     @property
@@ -59,12 +59,12 @@ class Question:
         return max(0, self.answers - row.answers)
 
 
-def question_of(study: Study, kind: str, settings: Mapping[str, Any]) -> Question:
+def question_of(study: Study, kind: str, settings: Mapping[str, object]) -> Question:
     state = _state(study)
     return Question(study, kind, {**settings, **_asked(study), "state": state.values}, state.answers)
 
 
-def are_current(study: Study, asked: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+def are_current(study: Study, asked: Sequence[tuple[str, Mapping[str, object]]]) -> bool:
     """Whether the report of every kind and settings is there for the study in its present state; three queries."""
     state = _state(study)
     more = {**_asked(study), "state": state.values}
@@ -93,13 +93,13 @@ def rows_of(questions: Sequence[Question]) -> list[Report | None]:
     return [current.get(one.settings_hash) or latest.get(one.asked_hash) for one in questions]
 
 
-def asked_hash_of(study: Study, settings: Mapping[str, Any]) -> str:
+def asked_hash_of(study: Study, settings: Mapping[str, object]) -> str:
     """Return the hash of what is asked for, without reading the study's state."""
     asked = {name: value for name, value in settings.items() if name not in STATE}
     return hash_of({**asked, **_asked(study)})
 
 
-def _asked(study: Study) -> dict[str, Any]:
+def _asked(study: Study) -> dict[str, object]:
     return {"study": study.slug, "shape": SHAPE, **_choices_of(study), **shown_setting()}
 
 
@@ -143,9 +143,12 @@ def _standing(study: Study) -> list[int]:
     return _known("exclusions", study, lambda: list(rows.values_list("pk", flat=True)))
 
 
-def _choices_of(study: Study) -> dict[str, dict[str, Any]]:
+def _choices_of(study: Study) -> dict[str, dict[str, Sequence[int] | bool]]:
     standing = _standing(study)
-    chosen = {"excluded": standing, "adjudicated": Policies.of(study).adjudicated_labels}
+    chosen: dict[str, Sequence[int] | bool] = {
+        "excluded": standing,
+        "adjudicated": Policies.of(study).adjudicated_labels,
+    }
     return {CHOICES: chosen} if any(chosen.values()) else {}
 
 
@@ -154,5 +157,5 @@ def shown_setting() -> dict[str, str]:
     return {EXCLUDED: SHOWN} if are_excluded_shown() else {}
 
 
-def hash_of(settings: Mapping[str, Any]) -> str:
+def hash_of(settings: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

@@ -34,7 +34,7 @@ FITTING = "fit"
 """The kind under which fitting weights holds its lease; a fit is no report, so it does not rest."""
 
 
-def fit_settings(floor: float, pool: bool, skip_small: bool) -> dict[str, Any]:
+def fit_settings(floor: float, pool: bool, skip_small: bool) -> dict[str, object]:
     return {"floor": floor, "pool": pool, "skip_small": skip_small}
 
 
@@ -54,7 +54,7 @@ def pause_after(seconds: float) -> timedelta:
 def refresh(
     study: Study,
     kind: str,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     task: str,
     *args: Any,
     clock: Clock = timezone.now,
@@ -83,7 +83,9 @@ def is_under_way(study: Study, kind: str, *, clock: Clock = timezone.now) -> boo
 
 
 @contextmanager
-def computing(study: Study, kind: str, settings: Mapping[str, Any], *, clock: Clock = timezone.now) -> Iterator[bool]:
+def computing(
+    study: Study, kind: str, settings: Mapping[str, object], *, clock: Clock = timezone.now
+) -> Iterator[bool]:
     """Hold the lease while the block computes the report.
 
     Yield False, in which case the block must not compute, if another worker does or has done what was asked.
@@ -107,7 +109,7 @@ def computing(study: Study, kind: str, settings: Mapping[str, Any], *, clock: Cl
         rows.update(leased_until=None, holder="", ended_at=clock(), seconds=spent, failed=failed)
 
 
-def _begun(study: Study, kind: str, settings: Mapping[str, Any], holder: str, clock: Clock) -> int | None:
+def _begun(study: Study, kind: str, settings: Mapping[str, object], holder: str, clock: Clock) -> int | None:
     """Take the lease of queued work, or of a worker that is gone; return the row's pk, None if there is nothing to do."""
     now = clock()
     mine = {"leased_until": now + AT_WORK, "holder": holder}

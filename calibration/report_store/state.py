@@ -75,7 +75,7 @@ def _from_rows(study: Study) -> State:
     return State([answered, scores, *_elsewhere(study), _filed(study)], answered["submitted"])
 
 
-def _elsewhere(study: Study) -> list[dict[str, Any]]:
+def _elsewhere(study: Study) -> list[dict[str, object]]:
     judged = judged_elsewhere(study)
     return [
         judged.aggregate(n=Count("pk"), submitted=SUBMITTED, discredited=DISCREDITED),

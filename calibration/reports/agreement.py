@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -187,7 +186,7 @@ def ordered_keys(frame: ScoreFrame) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def agreement_settings(criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, Any]:
+def agreement_settings(criterion: str = "", *, draws: int = DRAWS, seed: int = 0) -> dict[str, object]:
     """Return the settings of a report on one criterion; '' is the default one."""
     return {"criterion": criterion, "draws": draws, "seed": seed}
 

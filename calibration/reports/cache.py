@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -44,10 +43,10 @@ __all__ = [
 def cached_report(
     study: Study,
     kind: str,
-    settings: Mapping[str, Any],
-    compute: Callable[[], tuple[str, dict[str, Any]]],
+    settings: Mapping[str, object],
+    compute: Callable[[], tuple[str, dict[str, object]]],
     announce: Callable[[Report], object] = lambda _row: None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a stored result, found by the state of the study's rows, or compute and store it.
 
     `announce` is called with a new row, in the transaction that stores it.
@@ -80,7 +79,7 @@ def cached_report(
 
 
 def announce_change(
-    study: Study, asked: Mapping[str, Any], number: Callable[[dict[str, Any]], float | None], row: Report
+    study: Study, asked: Mapping[str, object], number: Callable[[dict[str, object]], float | None], row: Report
 ) -> None:
     """Tell webhooks if the main number of a new report differs from that of the newest one before it.
 
@@ -99,17 +98,17 @@ def announce_change(
         store_messages(hooks, EventName.REPORT_CHANGED, about, clock=timezone.now)
 
 
-def _is_of(row: Report, wanted: Mapping[str, Any]) -> bool:
+def _is_of(row: Report, wanted: Mapping[str, object]) -> bool:
     return EXCLUDED not in row.settings and all(row.settings.get(name) == value for name, value in wanted.items())
 
 
-def known_report(study: Study, kind: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+def known_report(study: Study, kind: str, settings: Mapping[str, object]) -> dict[str, object] | None:
     """Return the stored result, or None if it has to be computed."""
     found = question_of(study, kind, settings).current()
     return dict(found.result) if found else None
 
 
-def latest_report(study: Study, kind: str, settings: Mapping[str, Any]) -> Report | None:
+def latest_report(study: Study, kind: str, settings: Mapping[str, object]) -> Report | None:
     """Return the newest stored report with these settings, even if there are newer answers."""
     return latest_of(study, kind, asked_hash_of(study, settings))
 

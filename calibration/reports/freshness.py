@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from annotation.models import Study
 from calibration.models import Report
@@ -61,7 +61,7 @@ class Freshness:
             "X-Plumbline-Answers-Since": str(self.answers_since),
         }
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Return the same for a JSON file."""
         if self.computed_at is None:
             return {}

@@ -10,7 +10,7 @@ from calibration.report_store.refreshes import computing
 from calibration.reports.cache import announce_change, cached_report, known_report
 from calibration.reports.codec import read_back, stored
 
-Plain = dict[str, Any]
+Plain = dict[str, object]
 Settings = Mapping[str, Any]
 R = TypeVar("R")
 K = TypeVar("K", bound="ReportKind[Any]")

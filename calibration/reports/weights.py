@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from annotation.models import Rater, Study
 from calibration.data.frames import NothingToRead
-from calibration.fits.categories import LabelledRows, rows_from_json
+from calibration.fits.categories import LabelledRows, StoredRows, rows_from_json
 from calibration.models import Fit, fitted_kind
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.registry import ReportKind, Settings, register
@@ -149,7 +149,9 @@ def _decided(categories: list[CategoryDepth]) -> list[CategoryDepth]:
 
 def _rows_of(fit: Fit) -> dict[str, LabelledRows]:
     categories = fit.categories.order_by("position")
-    return {category.key: rows_from_json(category.key, category.rows or {}) for category in categories}
+    return {
+        category.key: rows_from_json(category.key, cast(StoredRows, category.rows or {})) for category in categories
+    }
 
 
 def _cohorts(study: Study) -> dict[str, str]:

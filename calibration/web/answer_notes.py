@@ -40,7 +40,7 @@ def is_asked(request: HttpRequest) -> bool:
     return request.GET.get(EXCLUDED) == SHOWN
 
 
-def answer_notes(request: HttpRequest, study: Study) -> dict[str, Any]:
+def answer_notes(request: HttpRequest, study: Study) -> dict[str, object]:
     """Return what the template _answer_notes.html shows of a study."""
     return {
         "excluded": _note(request, task__study=study),
@@ -50,7 +50,7 @@ def answer_notes(request: HttpRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def benchmark_notes(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
+def benchmark_notes(request: HttpRequest, benchmark: Benchmark) -> dict[str, object]:
     """Return the same of all studies that rate the benchmark's responses."""
     studies = Study.objects.filter(pk__in=decided_studies(None, benchmark), benchmark=benchmark)
     return {

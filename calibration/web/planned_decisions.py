@@ -28,7 +28,7 @@ SHARES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 """Numbers of instructions that are shown, as shares of the planned one."""
 RATERS = (2, 3, 5, 8, 12, 20, 30, 60)
 DECISION_FIELDS = ("difference", "error", "severity", "taste", "judge_correlation", "judged")
-USUAL: Mapping[str, Any] = {
+USUAL: Mapping[str, float] = {
     "difference": 0.05,
     "error": 5,
     "severity": 0.1,

@@ -92,7 +92,7 @@ class PlannerForm(DecisionFields):
             )
         return values
 
-    def __init__(self, given: Mapping[str, Any], questions: PlannedQuestions) -> None:
+    def __init__(self, given: Mapping[str, object], questions: PlannedQuestions) -> None:
         super().__init__(given)
         self.questions = questions
         if questions.pairs:
@@ -141,9 +141,9 @@ class PlannerForm(DecisionFields):
         )
 
 
-def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]:
+def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, float]:
     """Return the form's initial values: the study's present size, and its agreement if that has been measured."""
-    found: dict[str, Any] = {
+    found: dict[str, float] = {
         "instructions": 40,
         "models": 5,
         "raters": 10,
@@ -185,9 +185,9 @@ def starting_values(study: Study, questions: PlannedQuestions) -> dict[str, Any]
     return found | _measured(study)
 
 
-def _measured(study: Study) -> dict[str, Any]:
+def _measured(study: Study) -> dict[str, float]:
     """Read the agreement between raters and of repeats from the newest reports that are stored."""
-    measured: dict[str, Any] = {}
+    measured: dict[str, float] = {}
     settings = {"criterion": "", "draws": 1000, "seed": 0}
     agreement, raters = (latest_report(study, kind, settings) for kind in ("agreement", "raters"))
     interval = (agreement.result if agreement else {}).get("alpha", {}).get("interval", {}).get("value")

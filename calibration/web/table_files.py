@@ -88,7 +88,7 @@ TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {
 }
 
 
-def page_as_json(page: ResultPage, freshness: Mapping[str, Any]) -> str:
+def page_as_json(page: ResultPage, freshness: Mapping[str, object]) -> str:
     """Return the page's answer, its freshness, every block's words and exact values, and the sources of its method.
 
     `failed_judges` stands there only if a judge failed its canary texts.
@@ -105,7 +105,7 @@ def page_as_json(page: ResultPage, freshness: Mapping[str, Any]) -> str:
     )
 
 
-def _block_values(block: Block) -> dict[str, Any]:
+def _block_values(block: Block) -> dict[str, object]:
     return {
         "key": block.key,
         "title": block.title,
@@ -117,7 +117,7 @@ def _block_values(block: Block) -> dict[str, Any]:
     }
 
 
-def _table_values(table: Table) -> dict[str, Any]:
+def _table_values(table: Table) -> dict[str, object]:
     rows = [[_json_value(value) for value in row] for row in table.rows]
     return {"columns": [column.label for column in table.columns], "rows": rows}
 

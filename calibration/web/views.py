@@ -186,7 +186,7 @@ def _fit_of(study: Study, public_id: str) -> Fit:
     return visible_or_404(found, message=gettext("This study has no such fit."))
 
 
-def _shared(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _shared(request: HttpRequest, study: Study) -> dict[str, object]:
     return {
         "study": study,
         "provenance": provenance_of(study),

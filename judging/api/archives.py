@@ -102,7 +102,7 @@ def _found(request: Request, public_id: str) -> StudyArchive:
     return found
 
 
-def _said(upload: StudyArchive) -> dict[str, Any]:
+def _said(upload: StudyArchive) -> dict[str, object]:
     """Return the fields of StudyArchiveSerializer."""
     return {
         "id": upload.public_id,

@@ -3,7 +3,7 @@
 A job is no row of its own. It shows the row or file that says how far the work is, so it never differs from the page.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -279,7 +279,7 @@ def _imports(user: User) -> list[TableUpload]:
     return [one for one in kept_tables() if one.workspace in led]
 
 
-_EVERY: dict[str, Any] = {
+_EVERY: Mapping[str, Callable[[User], Iterable[Job]]] = {
     RUN_KIND: lambda user: map(_job, _runs(user)[:MOST_OF_A_KIND]),
     GENERATION: lambda user: map(_job, _generation_runs(user)[:MOST_OF_A_KIND]),
     IMPORT: lambda user: map(_job, _imports(user)),
@@ -405,5 +405,5 @@ def _moment(text: str) -> datetime:
     return cast(datetime, parse_datetime(text))
 
 
-def _said(job: Job) -> dict[str, Any]:
+def _said(job: Job) -> dict[str, object]:
     return dict(JobSerializer(asdict(job)).data)

@@ -15,7 +15,7 @@ from calibration.data.frames import ABOUT_RESPONSES, NothingToRead, data_hash
 from calibration.data.labels import checklist_rows
 from calibration.data.scores import label_frame
 from calibration.fits.categories import FitRefused, rows_to_json
-from calibration.fits.export import fit_to_json, refit_from_json
+from calibration.fits.export import FitExport, fit_to_json, refit_from_json
 from calibration.fits.store import labelled_rows, versions
 from calibration.models import Fit
 from calibration.reports.cache import EXCLUDED, SHOWN
@@ -63,7 +63,9 @@ def recompute(path: Path, progress: Progress | None = None) -> Recomputation:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive)
             reports: list[StoredReport] = [json.loads(line) for line in archive.read("reports.jsonl").splitlines()]
-            fits = [json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("fits/")]
+            fits: list[FitExport] = [
+                json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("fits/")
+            ]
             with scratch_database():
                 load_rows(archive, [name for name in _tables(archive) if "." in name])
                 study = Study.objects.get(slug=manifest["study"])
@@ -89,7 +91,7 @@ def _tables(archive: zipfile.ZipFile) -> list[str]:
 
 
 def _results(
-    study: Study, reports: Sequence[StoredReport], fits: Sequence[Plain], progress: Progress | None
+    study: Study, reports: Sequence[StoredReport], fits: Sequence[FitExport], progress: Progress | None
 ) -> Iterator[Recomputed]:
     total = len(reports) + len(fits)
     for done, report in enumerate(reports):
@@ -126,7 +128,7 @@ def _weighting(name: str) -> Weighting:
     return weighting_of(fit, fit_name(fit))
 
 
-def _fit(study: Study, stored: Plain) -> Recomputed:
+def _fit(study: Study, stored: FitExport) -> Recomputed:
     """Refit from the stored rows; if the study's answers are those that were fitted, compare the rows with the scores."""
     try:
         again = refit_from_json(stored)
@@ -139,7 +141,7 @@ def _fit(study: Study, stored: Plain) -> Recomputed:
     return Recomputed("fit", stored["fit"], not differences, values, tuple(differences[:MOST_DIFFERENCES]))
 
 
-def _row_differences(study: Study, stored: Plain) -> list[str]:
+def _row_differences(study: Study, stored: FitExport) -> list[str]:
     with excluded_shown(Fit.objects.get(public_id=stored["fit"]).kind == Fit.Kind.WITH_EXCLUDED):
         frame = label_frame(kinds=ABOUT_RESPONSES, study=study)
     if data_hash(frame) != stored["data_hash"]:

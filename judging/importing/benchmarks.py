@@ -61,7 +61,7 @@ class Loaded:
     def changed(self) -> bool:
         return any(one.changed for one in self.counts.values())
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The counts by kind of record, and what else there is to say."""
         names = Counts.__dataclass_fields__
         return {

@@ -4,7 +4,6 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from generation.endpoints.clients import endpoint_of, served_name
 from generation.endpoints.grants import read_grants
@@ -69,7 +68,7 @@ class EmbeddingTransport(OneCall):
         return {}
 
 
-def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+def plane_of(vectors: Sequence[Sequence[float]]) -> dict[str, object]:
     """Return three vectors as vectors in a plane with the same cosines to the first: {"dimensions", "vectors"}.
 
     A zero vector stays one; vectors of different lengths are returned unchanged.

@@ -320,7 +320,7 @@ def _judge_and_people(
     return Quantities(name, columns)
 
 
-def _ranks(ours: Numbers, rows: Mapping[str, Any], printed_of: Mapping[str, str]) -> Numbers:
+def _ranks(ours: Numbers, rows: Mapping[str, object], printed_of: Mapping[str, str]) -> Numbers:
     """Ranks among the paper's models, where all of them have a score here; else none."""
     scores = {model: value for model, value in ours.items() if printed_of.get(model) in rows and value is not None}
     if len(scores) < len(rows):

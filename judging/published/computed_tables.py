@@ -67,7 +67,7 @@ class ComputedTable:
     def equal(self) -> int:
         return self.counts[Status.EQUAL]
 
-    def as_json(self, failed: Sequence[str] = (), scripted: Sequence[str] = ()) -> dict[str, Any]:
+    def as_json(self, failed: Sequence[str] = (), scripted: Sequence[str] = ()) -> dict[str, object]:
         """What `published_table --json` prints: every cell, with all digits.
 
         `failed` names the judges of the benchmark that failed their canary texts; without one, the keys are left out.
@@ -181,7 +181,7 @@ def _printed_figures(benchmark: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
-def _asked(workspace: Workspace, table: PaperTable) -> dict[str, Any]:
+def _asked(workspace: Workspace, table: PaperTable) -> dict[str, object]:
     return {
         "shape": SHAPE,
         "cell": CELLS,
@@ -227,7 +227,7 @@ def _of_row(table: PaperTable, row: Report, *, current: bool = True, under_way: 
     )
 
 
-def _cell_json(cell: Cell) -> dict[str, Any]:
+def _cell_json(cell: Cell) -> dict[str, object]:
     return {
         "row": _text_json(cell.row),
         "column": _text_json(cell.column),

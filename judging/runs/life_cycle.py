@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import Avg, Count, Max, OuterRef, Q, Subquery, TextField
 from django.db.models.fields.json import KT
@@ -55,7 +54,7 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None, onl
     return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), **stored("reason", ""))
 
 
-def _first_manifest(run: JudgeRun) -> dict[str, Any]:
+def _first_manifest(run: JudgeRun) -> dict[str, object]:
     """The manifest of a run that is still being prepared is written once it has all its items."""
     return {} if run.preparing else manifest_at_start(run)
 

@@ -1,7 +1,6 @@
 """The manifest of a run: code, prompt, parameters, data, library versions and results."""
 
 import hashlib
-from typing import Any
 
 from annotation.models import Criterion
 from generation.endpoints.clients import served_name, takes_json_schema
@@ -33,7 +32,7 @@ def planned_data_hash(run: JudgeRun) -> str:
     return digest.hexdigest()
 
 
-def manifest_at_start(run: JudgeRun) -> dict[str, Any]:
+def manifest_at_start(run: JudgeRun) -> dict[str, object]:
     """The requested parameters. Even temperature 0 need not give the same reply twice on a batching server."""
     judge = run.judge
     jurors = jurors_of(run)
@@ -55,7 +54,7 @@ def manifest_at_start(run: JudgeRun) -> dict[str, Any]:
     }
 
 
-def _asked_of(judge: Judge) -> dict[str, Any]:
+def _asked_of(judge: Judge) -> dict[str, object]:
     """The model, endpoint and prompt of each judge; a plain rule has neither model nor prompt."""
     model = judge.language_model
     endpoint = model.endpoint if model else None
@@ -70,5 +69,5 @@ def _asked_of(judge: Judge) -> dict[str, Any]:
     }
 
 
-def manifest_at_end(run: JudgeRun) -> dict[str, Any]:
+def manifest_at_end(run: JudgeRun) -> dict[str, object]:
     return results_of(run, spent_of(run))

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,5 +107,5 @@ def verdict_cells(items: Sequence[tuple[int, int | None, str]], *, raw: bool) ->
     return cells
 
 
-def _object(values: dict[str, Any]) -> str:
+def _object(values: Mapping[str, str | float | None]) -> str:
     return json.dumps(values, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotation.models import excluded_shown
 from calibration.data.frames import NothingToRead
 from calibration.fits.categories import FitRefused
-from calibration.fits.export import fit_to_json, refit_from_json
+from calibration.fits.export import FitExport, fit_to_json, refit_from_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.management.study_command import StudyCommand, add_excluded, excluded_line
 from calibration.statistics.weights.certificates import certificate_from_dict, pooled_from_dict
@@ -23,10 +23,8 @@ from core.errors import UserError
 MOST_DRAWS = 20_000
 
 
-def _ends(category: Mapping[str, Any], population: str) -> list[str]:
+def _ends(low: Sequence[float], high: Sequence[float]) -> list[str]:
     """Write the ends of each weight for one of the two populations; empty where none are stated."""
-    found = category["populations"] or {}
-    low, high = found.get(f"{population}_low") or [], found.get(f"{population}_high") or []
     return [f"[{least:.1f}, {most:.1f}]" for least, most in zip(low, high, strict=True)]
 
 
@@ -94,7 +92,7 @@ class Command(StudyCommand):
         if total > 1 and self.stderr.isatty():
             self.stderr.write(f"\r{done}/{total} {key:<40.40}", ending="" if done < total else "\n")
 
-    def _export(self, path: Path, payload: dict[str, Any]) -> None:
+    def _export(self, path: Path, payload: FitExport) -> None:
         try:
             path.write_text(json.dumps(payload, ensure_ascii=False) + "\n", encoding="utf-8")
         except OSError as error:
@@ -108,7 +106,7 @@ class Command(StudyCommand):
         except ValueError as error:
             raise CommandError(f"{path} is not UTF-8 encoded JSON: {error}.") from error
         try:
-            again = refit_from_json(payload if isinstance(payload, dict) else {})
+            again = refit_from_json(payload)
         except FitRefused as error:
             raise CommandError(f"{path}: {error}") from error
         if again.differences:
@@ -117,12 +115,13 @@ class Command(StudyCommand):
                 f"{path}: the repeated fit is different; {len(again.differences)} figures differ "
                 f"({', '.join(again.differences[:5])}). The original was computed with {made}."
             )
-        self._print({**again.payload, "repeated": True}, as_json)
+        self._print(again.payload, as_json, repeated=True)
 
-    def _print(self, payload: dict[str, Any], as_json: bool) -> None:
+    def _print(self, payload: FitExport, as_json: bool, *, repeated: bool = False) -> None:
         if as_json:
             plain = [{name: value for name, value in one.items() if name != "rows"} for one in payload["categories"]]
-            self.stdout.write(json.dumps({**payload, "categories": plain}, ensure_ascii=False))
+            more = {"repeated": True} if repeated else {}
+            self.stdout.write(json.dumps({**payload, "categories": plain, **more}, ensure_ascii=False))
             return
         self.stdout.write(f"{payload['study']}: fit {payload['name'] or payload['fit']}")
         for one in payload["categories"]:
@@ -134,14 +133,17 @@ class Command(StudyCommand):
                 self.stdout.write(f"  {why}")
             if one["pooled"]:
                 self.stdout.write(f"  {pooling_sentences(pooled_from_dict(one['pooled']), one['category'])}")
-            if one["better_than_equal_weights"] is not None:
+            gained = one["gain_over_equal_weights"]
+            if one["better_than_equal_weights"] is not None and gained is not None:
                 shown = "are" if one["better_than_equal_weights"] else "are not shown to be"
-                gain = gain_words(Gain(**one["gain_over_equal_weights"]))
+                gain = gain_words(Gain(**gained))
                 self.stdout.write(
                     f"  These weights {shown} better than equal weights on held-out instructions: they reduce the mean "
                     f"squared error by {gain}."
                 )
-            such, these = _ends(one, "such"), _ends(one, "these")
+            found = one["populations"]
+            such = _ends(found["such_low"], found["such_high"]) if found else []
+            these = _ends(found["these_low"], found["these_high"]) if found else []
             if such or these:
                 self.stdout.write("  weight  [raters like these]  [exactly these raters]")
             for place, (item, weight) in enumerate(zip(one["items"], one["weights"], strict=True)):
@@ -149,12 +151,12 @@ class Command(StudyCommand):
                 ends = f"{such[place] if such else '–':15}  {these[place] if these else '–':15}"
                 self.stdout.write(f"  {weight:6.2f}  {ends}  (raw {one['raw_weights'][place]:.4f})  {item}{floored}")
             reasons = [
-                f"{one[name]:,} because {why}"
-                for name, why in (
-                    ("dropped_incomplete", "an item or the overall score was not answered"),
-                    ("dropped_not_applicable", "an item did not apply"),
+                f"{dropped:,} because {why}"
+                for dropped, why in (
+                    (one["dropped_incomplete"], "an item or the overall score was not answered"),
+                    (one["dropped_not_applicable"], "an item did not apply"),
                 )
-                if one[name]
+                if dropped
             ]
             if reasons:
                 self.stdout.write(f"  Answers left out: {'; '.join(reasons)}.")
@@ -162,5 +164,5 @@ class Command(StudyCommand):
                 self.stdout.write(f"  {warning_sentence(code)}")
         for category, answers in payload["settings"].get("skipped", {}).items():
             self.stdout.write(f"\n{category}: left out because {answers} complete answers are fewer than its items.")
-        if payload.get("repeated"):
+        if repeated:
             self.stdout.write("\nEvery figure is the same, to the last digit.")

@@ -80,7 +80,7 @@ class Command(StudyCommand):
             self.stdout.write(f"judge {name}: {said}, n {judge.n}, unscored {judge.unscored}")
 
 
-def shown(report: AgreementReport) -> dict[str, Any]:
+def shown(report: AgreementReport) -> dict[str, object]:
     """Return the report as the command prints it: alphas as numbers, each judge with its rate, n and unscored."""
     values = plain(report)
     names = (

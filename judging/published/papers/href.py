@@ -8,13 +8,12 @@ correlates two printed tables, which needs nobody's data.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from accounts.models import Workspace
 from annotation.models import Assignment, Rater, Study
-from calibration.data.frames import ABOUT_RESPONSES, NothingToRead
+from calibration.data.frames import ABOUT_RESPONSES, Floats, NothingToRead
 from calibration.data.scores import score_frame
 from calibration.reports.codec import Missing
 from calibration.statistics.errors import NoStatistic
@@ -28,6 +27,7 @@ from judging.leaderboards.weighting import EQUAL
 from judging.published.columns import plain_name, quantities_of
 from judging.published.judges_of_rows import judges_of_rows, template_of
 from judging.published.paper_table import Cell, PaperTable, compared
+from judging.published.papers.href_printed import SLUG, HrefPaper, PrintedRates, RatesTable, printed_href
 from judging.published.papers.href_reasons import (
     BOTH_RANDOM,
     CHOSEN_ON_THE_SAME,
@@ -60,21 +60,14 @@ from judging.published.papers.href_reasons import (
     UPLOAD_AGREEMENT,
     UPLOAD_DEVELOPMENT,
 )
-from judging.published.tables import by_likeness, judged_by, published_tables
+from judging.published.tables import by_likeness, judged_by
 from judging.scores.metrics import WINS
 
-SLUG = "href"
 PAPER = "Lyu, Wang, Hajishirzi, Dasigi, HREF (arXiv 2412.15524)"
 PEOPLE, ALL, RANK = "Human", "all", "rank"
 RANDOM = "Random"
 LEAST_MODELS = 3
 """Models without which a correlation says nothing."""
-
-
-def _published() -> Mapping[str, Any]:
-    published = published_tables(SLUG)
-    assert published is not None
-    return published
 
 
 def _benchmark(workspace: Workspace) -> Benchmark | None:
@@ -105,12 +98,12 @@ class _Agreement:
     columns: Mapping[str, int]
     why: str = ""
 
-    def matches_of(self, judge: str) -> Any:
+    def matches_of(self, judge: str) -> Floats:
         assert self.found is not None
         return next(self.found.matches[pk] for pk, name in self.found.names.items() if name == judge)
 
 
-def _agreement(workspace: Workspace, published: Mapping[str, Any]) -> _Agreement:
+def _agreement(workspace: Workspace, published: HrefPaper) -> _Agreement:
     study = agreement_study(workspace)
     if study is None:
         why = NO_PREFERENCES()
@@ -130,7 +123,7 @@ def _agreement(workspace: Workspace, published: Mapping[str, Any]) -> _Agreement
 
 def _table_1(workspace: Workspace) -> Sequence[Cell]:
     """Leave-one-out agreement with people, percent; composites are cross-fitted, which the paper's are not."""
-    published = _published()
+    published = printed_href()
     table = published["table_1"]
     agreement = _agreement(workspace, published)
     cells = []
@@ -154,7 +147,7 @@ def _table_1(workspace: Workspace) -> Sequence[Cell]:
     return cells
 
 
-def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) -> tuple[Row | None, str]:
+def _method_row(agreement: _Agreement, published: HrefPaper, name: str) -> tuple[Row | None, str]:
     """Return the rates of a printed row, or what is missing for them."""
     if agreement.found is None:
         return None, agreement.why
@@ -175,13 +168,12 @@ def _method_row(agreement: _Agreement, published: Mapping[str, Any], name: str) 
     return found.composite, ""
 
 
-def _judges_asked(published: Mapping[str, Any], name: str) -> Sequence[str]:
+def _judges_asked(published: HrefPaper, name: str) -> Sequence[str]:
     """Return the printed rows of the judges on whose verdicts a printed row rests, of a composite all its members."""
-    members: Sequence[str] = published["composites"].get(name, [name])
-    return [] if name == PEOPLE else members
+    return [] if name == PEOPLE else published["composites"].get(name, [name])
 
 
-def _how(published: Mapping[str, Any], name: str) -> str:
+def _how(published: HrefPaper, name: str) -> str:
     """Say with which method and model a printed row's judge is run."""
     method = published["methods"][name]
     if not method["models"]:
@@ -203,7 +195,7 @@ def _rate(agreement: _Agreement, columns: Sequence[str], row: Row | None, column
     return row.cells[agreement.columns[column]], NO_VERDICT_IN_CATEGORY()
 
 
-def _why_agreement_differs(published: Mapping[str, Any], name: str, rate: Rate) -> str:
+def _why_agreement_differs(published: HrefPaper, name: str, rate: Rate) -> str:
     on = ON_PAIRS(n=rate.n)
     if name in published["composites"]:
         return sentences([on, CHOSEN_ON_THE_SAME()])
@@ -218,7 +210,7 @@ def _boards(workspace: Workspace) -> Iterator[Leaderboard]:
     if benchmark is None:
         return
     judges: list[Rater] = [row.judge for row in verdicts_on(benchmark)]
-    for judge in by_likeness(judges, _published()):
+    for judge in by_likeness(judges, printed_href()):
         if (board := _board(benchmark, judge)) is not None:
             yield board
 
@@ -242,7 +234,7 @@ class _WinRates:
     same_judge: bool
 
 
-def _win_rates(board: Leaderboard, published: Mapping[str, Any], name: str) -> _WinRates | None:
+def _win_rates(board: Leaderboard, published: HrefPaper, name: RatesTable) -> _WinRates | None:
     """Return what a board has of a table; None where it is of the other set or has nothing against the baseline."""
     printed = {plain_name(model): model for model in published[name]["rows"]}
     printed |= {
@@ -269,7 +261,7 @@ def _win_rates(board: Leaderboard, published: Mapping[str, Any], name: str) -> _
     )
 
 
-def _shared_ranks(board: Leaderboard, published: Mapping[str, Any], of_board: Mapping[str, str]) -> dict[str, int]:
+def _shared_ranks(board: Leaderboard, published: HrefPaper, of_board: Mapping[str, str]) -> dict[str, int]:
     """Return ranks by comparisons with the baseline, by the paper's names; none where the models share no instructions."""
     pks = {name: pk for pk, name in board.model_names.items()}
     baseline = next((pk for name, pk in pks.items() if plain_name(name) == plain_name(published["baseline"])), -1)
@@ -281,9 +273,9 @@ def _shared_ranks(board: Leaderboard, published: Mapping[str, Any], of_board: Ma
         return {}
 
 
-def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
+def _table_of_rates(name: RatesTable, workspace: Workspace) -> Sequence[Cell]:
     """Tables 3, 5 and 6: expected win rates against the baseline, and the ranks that models share."""
-    published = _published()
+    published = printed_href()
     table = published[name]
     found = next((rates for board in _boards(workspace) if (rates := _win_rates(board, published, name))), None)
     everyone = found is not None and set(table["rows"]) <= set(found.ranks)
@@ -322,7 +314,7 @@ def _table_of_rates(name: str, workspace: Workspace) -> Sequence[Cell]:
     return cells
 
 
-def _missing_rank(table: Mapping[str, Any], found: _WinRates) -> str:
+def _missing_rank(table: PrintedRates, found: _WinRates) -> str:
     there = len(set(table["rows"]) & set(found.ranks))
     return RANK_NEEDS_ALL(all=len(table["rows"]), n=there)
 
@@ -335,7 +327,7 @@ def _missing_rates(name: str, found: _WinRates | None) -> str:
     return NOT_PUBLIC_SO()
 
 
-def _why_rates_differ(found: _WinRates, published: Mapping[str, Any], model: str, instructions: int) -> str:
+def _why_rates_differ(found: _WinRates, published: HrefPaper, model: str, instructions: int) -> str:
     reasons = []
     if model in found.partial:
         reasons.append(PARTLY(n=instructions))
@@ -346,7 +338,7 @@ def _why_rates_differ(found: _WinRates, published: Mapping[str, Any], model: str
 
 def _table_8(workspace: Workspace) -> Sequence[Cell]:
     """Prompt templates: judges whose names say "prompt A" to "prompt D", on both public sets."""
-    published = _published()
+    published = printed_href()
     table = published["table_8"]
     agreement = _agreement(workspace, published)
     boards = {template_of(board.judge.name): board for board in _boards(workspace)}
@@ -398,7 +390,7 @@ def _judge_with(agreement: _Agreement, template: str) -> str:
 
 def _overall(board: Leaderboard) -> dict[str, float]:
     """Return the expected win rate of each model over all comparisons with the baseline, by the board's name of it."""
-    quantities = quantities_of(board, _published(), {})
+    quantities = quantities_of(board, printed_href(), {})
     overall = next((one.ours for one in quantities.columns if one.column == ALL), {}) if quantities else {}
     return {model: value for model, value in overall.items() if value is not None}
 
@@ -414,7 +406,7 @@ def _correlation(first: Mapping[str, float], second: Mapping[str, float]) -> tup
 
 def _table_9(workspace: Workspace) -> Sequence[Cell]:
     """The sizes of the sets: instructions and their categories."""
-    table = _published()["table_9"]
+    table = printed_href()["table_9"]
     study = agreement_study(workspace)
     benchmark = _benchmark(workspace)
     asked = Response.objects.filter(instruction__benchmark=benchmark, run__experiment=MAIN_EXPERIMENT)
@@ -446,15 +438,16 @@ def _table_9(workspace: Workspace) -> Sequence[Cell]:
 
 def _section_4_3(_workspace: Workspace) -> Sequence[Cell]:
     """Evaluation set against development set: the overall rates of the models that both tables print."""
-    published = _published()
+    published = printed_href()
     printed = published["section_4_3"]
-    first, second = ({m: row[-1] for m, row in published[name]["rows"].items()} for name in ("table_5", "table_6"))
+    tables = published["table_5"], published["table_6"]
+    first, second = ({model: row[-1] for model, row in table["rows"].items()} for table in tables)
     pearson, _n = _correlation(first, second)
     spearman, n = _correlation(_mean_ranks(first, second), _mean_ranks(second, first))
     reason = OVER_BOTH(n=n)
     return [
-        compared("tables 5 and 6", name, printed[name], ours, digits=printed["digits"], reason=reason)
-        for name, ours in (("spearman", spearman), ("pearson", pearson))
+        compared("tables 5 and 6", name, value, ours, digits=printed["digits"], reason=reason)
+        for name, value, ours in (("spearman", printed["spearman"], spearman), ("pearson", printed["pearson"], pearson))
     ]
 
 
@@ -466,24 +459,20 @@ def _mean_ranks(rates: Mapping[str, float], other: Mapping[str, float]) -> dict[
     return dict(zip(shared, rankdata([rates[model] for model in shared]).tolist(), strict=True))
 
 
-def _titled(key: str) -> Mapping[str, str]:
-    titles: Mapping[str, str] = _published()[key]["title"]
-    return titles
-
-
+_RATES: tuple[RatesTable, ...] = ("table_3", "table_5", "table_6")
 TABLES: tuple[PaperTable, ...] = (
-    PaperTable(SLUG, "1", _titled("table_1"), f"{PAPER}, table 1", _table_1),
+    PaperTable(SLUG, "1", printed_href()["table_1"]["title"], f"{PAPER}, table 1", _table_1),
     *(
         PaperTable(
             SLUG,
-            number,
-            _titled(f"table_{number}"),
-            f"{PAPER}, table {number}",
-            partial(_table_of_rates, f"table_{number}"),
+            name.removeprefix("table_"),
+            printed_href()[name]["title"],
+            f"{PAPER}, table {name.removeprefix('table_')}",
+            partial(_table_of_rates, name),
         )
-        for number in ("3", "5", "6")
+        for name in _RATES
     ),
-    PaperTable(SLUG, "8", _titled("table_8"), f"{PAPER}, table 8", _table_8),
-    PaperTable(SLUG, "9", _titled("table_9"), f"{PAPER}, table 9", _table_9),
-    PaperTable(SLUG, "section 4.3", _titled("section_4_3"), f"{PAPER}, section 4.3", _section_4_3),
+    PaperTable(SLUG, "8", printed_href()["table_8"]["title"], f"{PAPER}, table 8", _table_8),
+    PaperTable(SLUG, "9", printed_href()["table_9"]["title"], f"{PAPER}, table 9", _table_9),
+    PaperTable(SLUG, "section 4.3", printed_href()["section_4_3"]["title"], f"{PAPER}, section 4.3", _section_4_3),
 )

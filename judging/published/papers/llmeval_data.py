@@ -30,7 +30,9 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
-def printed_names(published: Mapping[str, Any], rows: Mapping[str, Any], models: Mapping[int, str]) -> dict[int, str]:
+def printed_names(
+    published: Mapping[str, Any], rows: Mapping[str, object], models: Mapping[int, str]
+) -> dict[int, str]:
     """Return the paper's name of each of our models; of two models with one name there, the one spelt alike."""
     known = {plain(name): name for name in rows}
     aliases = {plain(other): name for name, others in published["aliases"].items() for other in others if name in rows}

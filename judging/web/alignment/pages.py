@@ -249,7 +249,7 @@ def look_at_test(request: HttpRequest, public_id: str, judge_id: str) -> HttpRes
     except AlignmentRefused as error:
         refusal = for_reader(error)
     number, level = next_look(found)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "alignment": found,
         "study": found.study,
         "provenance": provenance_of(found.study),

@@ -1,7 +1,7 @@
 """The page that compares a study's judges with its people."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TypedDict, cast
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -46,6 +46,17 @@ from judging.web.comparison.depth_pages import addressed, depth_settings, judge_
 from judging.web.comparison.judge_table import headings, judge_block, judge_rows, ordered
 
 
+class _ShownBlocks(TypedDict, total=False):
+    """What the page shows beside its table. `compared` are the public ids of the judges with agreement by criterion."""
+
+    compared: set[str]
+    path: str
+    opening: str
+    blocks: list[Block]
+    method: Sequence[str]
+    code: Sequence[str]
+
+
 @require_safe
 @results_page
 def judges(request: HttpRequest, slug: str) -> HttpResponse:
@@ -60,7 +71,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence[JudgesVerdicts]) -> HttpResponse:
     failed = failed_among(known)
     panels: list[ComparisonPanel] = []
-    shown: dict[str, Any] = {}
+    shown: _ShownBlocks = {}
     if kind_asked(study) != "scores":
         shown, freshness = _blocks(study)
     else:
@@ -69,7 +80,7 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
         if without_panel and not freshness.missing:
             shown, others = _by_criterion(study, without_panel)
             freshness = freshness.with_other(others)
-            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", ())]
+            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", set())]
     if (nothing_new := unchanged(request, freshness)) is not None:
         return nothing_new
     order = request.GET.get("order", "")
@@ -121,14 +132,14 @@ def judges_result_page(study: Study, known: Sequence[JudgesVerdicts]) -> ResultP
     return ResultPage(gettext("Judges"), opening, [*table, *figures], [])
 
 
-def _blocks(study: Study) -> tuple[dict[str, Any], Freshness]:
+def _blocks(study: Study) -> tuple[_ShownBlocks, Freshness]:
     """Return the blocks for pairs and for reviews of verdicts, and how old they are."""
     found = shown_report(study, JUDGES, depth_settings(study, {}))
     report = found.report
     if report is None or isinstance(report, Missing):
         return {}, found.freshness
     page = judges_depth_page(study, report)
-    shown: dict[str, Any] = {
+    shown: _ShownBlocks = {
         "path": reverse("judging:judges_depth", args=[study]),
         "method": page.method[:1],
         "code": page.code,
@@ -142,7 +153,7 @@ def _blocks(study: Study) -> tuple[dict[str, Any], Freshness]:
     return shown, found.freshness
 
 
-def _by_criterion(study: Study, judges: set[str]) -> tuple[dict[str, Any], Freshness]:
+def _by_criterion(study: Study, judges: set[str]) -> tuple[_ShownBlocks, Freshness]:
     """Return agreement on each criterion for judges with these public ids, and how old it is.
 
     `compared` are the judges that share a criterion of some response with people.

@@ -1,7 +1,6 @@
 """HREF's printed table of judging methods beside the judges of a study, if the study is of HREF's responses."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext
 
@@ -11,7 +10,7 @@ from calibration.web.failed_judges import marked
 from core.messages.localized import localized
 from generation.models import Category
 from judging.comparison.method_table import MethodTable, Rate
-from judging.published.judges_of_rows import judges_of_rows
+from judging.published.judges_of_rows import PrintedMethod, judges_of_rows
 from judging.published.tables import published_tables, table_notes, table_source
 
 TABLE = "table_1"
@@ -60,7 +59,7 @@ def printed_methods_block(study: Study, report: MethodTable) -> Block | None:
     )
 
 
-def _ours(study: Study, report: MethodTable, methods: Mapping[str, Any]) -> dict[str, tuple[str, Rate]]:
+def _ours(study: Study, report: MethodTable, methods: Mapping[str, PrintedMethod]) -> dict[str, tuple[str, Rate]]:
     """Return our judge's name and its rate over everything for each printed row that has one, and people's."""
     found: dict[str, tuple[str, Rate]] = {}
     if report.people.all:

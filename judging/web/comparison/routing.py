@@ -140,7 +140,7 @@ def routing(request: HttpRequest, slug: str) -> HttpResponse:
     if "file" in request.GET:
         return file_of(page, request.GET["file"], f"{study.slug}-routing")
     query = request.GET.copy()
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "study": study,
         "provenance": provenance_of(study),
         "leads": leads,

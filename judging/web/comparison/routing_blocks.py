@@ -1,7 +1,6 @@
 """What the page of routed draws says: what a draw would take, how far the ratings are, and people's means from them."""
 
 from dataclasses import replace
-from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
@@ -74,7 +73,7 @@ def saving_words(plan: RoutingPlan) -> list[str]:
         ]
     found = plan.saving
     if found.measured is not None and found.low is not None and found.high is not None:
-        shown: dict[str, Any] = {
+        shown: dict[str, object] = {
             "n": found.n,
             "saved": percent(abs(found.measured)),
             "low": percent(found.low),

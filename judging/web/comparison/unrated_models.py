@@ -1,6 +1,6 @@
 """The page of models that nobody rated: people's mean of each, estimated from a judge's scores."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -57,7 +57,7 @@ def unrated_models_page(request: HttpRequest, slug: str) -> HttpResponse:
         return file_of(page, request.GET["file"], f"{study.slug}-unrated-models")
     query = request.GET.copy()
     query.pop("file", None)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "study": study,
         "provenance": provenance_of(study),
         "judges": judges,
@@ -128,7 +128,7 @@ def opening_of(found: UnratedModels) -> str:
 
 def _verdict_of(found: UnratedModels) -> str:
     test = found.transport.test
-    shown: dict[str, Any] = {"margin": shortest(test.margin), "n": len(test.groups), "judge": found.judge}
+    shown: dict[str, object] = {"margin": shortest(test.margin), "n": len(test.groups), "judge": found.judge}
     if test.verdict == "holds":
         told = gettext(
             "The calibration holds across the %(n)d rated models: predicted without its own ratings, each differs from "

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -73,7 +73,7 @@ def length_page(request: HttpRequest, slug: str) -> HttpResponse:
         return file_of(page, request.GET["file"], f"{benchmark.slug}-lengths")
     query = request.GET.copy()
     query.pop("file", None)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "benchmark": benchmark,
         "page": page,
         "choices": _choices(benchmark, [row.judge for row in known], judge, weights),

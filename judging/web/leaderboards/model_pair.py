@@ -1,7 +1,7 @@
 """Pages that compare two models: their difference, instruction by instruction, and one instruction in full."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -44,8 +44,7 @@ ON_A_PAGE = 50
 def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
     """?first= and ?second= name the models; the other parameters are the leaderboard's. ?file=items.csv is the list."""
     with excluded_shown(is_asked(request)):
-        context = _context(request, slug)
-    pair: ModelPair | None = context["pair"]
+        pair, context = _context(request, slug)
     if request.GET.get("file") == "items.csv" and pair is not None:
         return _csv(pair)
     if pair is not None:
@@ -64,8 +63,7 @@ def compare_item(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _compare_item(request: HttpRequest, slug: str) -> HttpResponse:
-    context = _context(request, slug)
-    pair: ModelPair | None = context["pair"]
+    pair, context = _context(request, slug)
     ids = [row.public_id for row in pair.rows] if pair else []
     wanted = request.GET.get("item", "") or next(iter(ids), "")
     if pair is None or wanted not in ids:
@@ -73,7 +71,7 @@ def _compare_item(request: HttpRequest, slug: str) -> HttpResponse:
     place = ids.index(wanted)
     item = compared_item(pair, pair.rows[place])
     context |= {
-        "provenance": sorted({*context["provenance"], *simulated_people(pair.board.benchmark)}),
+        "provenance": sorted({*board_provenance(pair.board), *simulated_people(pair.board.benchmark)}),
         "item": item,
         "row": pair.rows[place],
         "instruction": render_text(item.instruction.text) if item.instruction.text else None,
@@ -85,7 +83,7 @@ def _compare_item(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "judging/compare_item.html", context)
 
 
-def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
+def _context(request: HttpRequest, slug: str) -> tuple[ModelPair | None, dict[str, object]]:
     """Return what both pages share; `pair` is None with a `reason` if the two cannot be compared."""
     benchmark = benchmark_read_by(cast(User, request.user), slug)
     # Verdicts of failed runs are looked at on the leaderboard alone, which marks them and ranks nothing by them.
@@ -109,7 +107,7 @@ def _context(request: HttpRequest, slug: str) -> dict[str, Any]:
         reason = gettext("Choose two different models from the leaderboard.")
     address = filters.address(judge=judge.public_id, weights=weights)
     choice = urlencode({"first": first, "second": second, **({"order": sort} if sort != GAP else {})})
-    return {
+    return pair, {
         "benchmark": benchmark,
         "judge": judge,
         "judges": judges,

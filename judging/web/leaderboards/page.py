@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import Count, Exists, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -89,7 +89,7 @@ def _leaderboard(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     judges = [row.judge for row in known]
     judge = chosen_judge(known, filters.judge)
     weights = filters.weights or default_weights(benchmark)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "benchmark": benchmark,
         "judges": judges,
         "judge_choices": [(row.judge, choice_words(row)) for row in known],
@@ -168,7 +168,7 @@ def _file_of(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpRespon
     return response
 
 
-def board_json(board: Leaderboard, page: LeaderboardPage) -> dict[str, Any]:
+def board_json(board: Leaderboard, page: LeaderboardPage) -> dict[str, object]:
     """Return everything on the page, with all digits, and what is needed to show it again."""
     fit = board.weighting.fit
     return {

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext, ngettext
 
@@ -247,7 +246,7 @@ def counted(found: ComputedTable) -> str:
     return ", ".join(f"{n} {status_words(status)}" for n, status in counts)
 
 
-def list_json(benchmark: str, found: Sequence[ComputedTable]) -> dict[str, Any]:
+def list_json(benchmark: str, found: Sequence[ComputedTable]) -> dict[str, object]:
     """What `published_table BENCHMARK --json` prints: the tables with their counts, null for one not yet computed."""
     return {
         "benchmark": benchmark,

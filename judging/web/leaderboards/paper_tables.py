@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -87,7 +87,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
     if "file" in request.GET:
         return _file(benchmark, request.GET["file"], found, one)
     discredited = failed_judges(benchmark)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "benchmark": benchmark,
         "path": request.path,
         "query": urlencode({"table": table_key(asked)}) if asked else "",
@@ -108,7 +108,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, f"{template}#tables" if getattr(request, "htmx", False) else template, context)
 
 
-def _one(found: ComputedTable, failed: Sequence[str]) -> dict[str, Any]:
+def _one(found: ComputedTable, failed: Sequence[str]) -> dict[str, object]:
     layout = laid_out(found, failed)
     return {
         "name": table_name(found.table),
@@ -123,7 +123,7 @@ def _one(found: ComputedTable, failed: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _rows(layout: LaidTable) -> list[dict[str, Any]]:
+def _rows(layout: LaidTable) -> list[dict[str, object]]:
     return [
         {
             "name": name,

@@ -77,8 +77,7 @@ def _rankings_beside(request: HttpRequest, slug: str) -> HttpResponse:
             query = request.GET.copy()
             query["other"] = UPLOADED
             return redirect(f"{request.path}?{query.urlencode()}")
-    context = _context(request, benchmark)
-    page: ResultPage | None = context["page"]
+    page, context = _context(request, benchmark)
     if "file" in request.GET:
         if page is None:
             raise Http404(gettext("This page has no such file."))
@@ -98,7 +97,7 @@ def _posted(request: HttpRequest) -> list[str]:
     return [name, text]
 
 
-def _context(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
+def _context(request: HttpRequest, benchmark: Benchmark) -> tuple[ResultPage | None, dict[str, object]]:
     filters = read_filters(request.GET)
     board, reason = _board(benchmark, filters)
     other, other_board, why = _other(request, benchmark)
@@ -118,7 +117,7 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> dict[str, Any]:
     query = request.GET.copy()
     query.pop("file", None)
     kept = [(name, value) for name, value in query.items() if name not in ("other", "top")]
-    return {
+    return page, {
         "benchmark": benchmark,
         "board": board,
         "board_name": _name(board) if board else "",

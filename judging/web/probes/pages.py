@@ -1,7 +1,7 @@
 """Pages of probes: choosing and pricing them for a judge, and what a run of them found."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
@@ -68,7 +68,7 @@ def probe_judge(request: HttpRequest, public_id: str, study_id: str) -> HttpResp
                 return redirect("judging:run", _started(form, study, user).public_id)
         except REFUSALS as error:
             form.add_error(None, for_reader(error) if isinstance(error, UserError) else str(error))
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "judge": judge,
         "study": study,
         "form": form,

@@ -117,7 +117,7 @@ def draw_anchors(request: HttpRequest, public_id: str) -> HttpResponse:
             plan = None
             form.add_error(None, refusal_words(error))
     models = LanguageModel.objects.filter(judges__in=judges, endpoint__isnull=False).select_related("endpoint")
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "run": run if isinstance(run, JudgeRun) else None,
         "scored": run,
         "judge": rater_of(run).name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, cast
+from typing import cast
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -62,7 +62,7 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     leads = leads_workspace_of(user, new.study)
     anchors = _anchor_links(old, new) if leads and old is not None else []
     step = _next_step(found, new, anchors) if leads and old is not None else None
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "run": new,
         "old": old,
         "choices": [

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -59,7 +59,7 @@ def compare_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     offered = list(runs_beside(first, runs_read_by(user)).select_related(*SHOWN_WITH_A_RUN)[:OFFERED])
     wanted = request.GET.get("with", "")
     second = _other(user, first, wanted) if wanted else None
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "run": first,
         "second": second,
         "choices": [(one.public_id, name) for one, name in zip(offered, run_names(offered), strict=True)],

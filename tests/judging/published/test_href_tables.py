@@ -149,7 +149,7 @@ def test_ranks_come_out_where_all_models_of_a_table_are_there(loaded, monkeypatc
     small = published()
     small["table_6"]["rows"] = {model: small["table_6"]["rows"][model] for model in MODELS}
     small["table_6"]["ranks"] = dict.fromkeys(MODELS, 1)
-    monkeypatch.setattr("judging.published.papers.href.published_tables", lambda slug: small)
+    monkeypatch.setattr("judging.published.papers.href_printed.published_tables", lambda slug: small)
     cells = cells_of("6")
     # All three won and lost the same pairs, so that they share the first rank.
     assert [(cells[model, "rank"].recomputed, cells[model, "rank"].status) for model in MODELS] == [
