@@ -32,7 +32,7 @@ from calibration.statistics.agreement.alternative_annotator import (
 from calibration.statistics.agreement.kappas import Kappa, fleiss_kappa, gwet_ac1
 from calibration.statistics.agreement.leave_one_out import LeaveOneOut, leave_one_out
 from calibration.statistics.agreement.rater_correlations import Icc, icc
-from calibration.statistics.report_reasons import Undefined
+from calibration.statistics.errors import Undefined
 from calibration.statistics.ties import level_places
 
 Labels: TypeAlias = Mapping[Hashable, float]

@@ -10,6 +10,7 @@ from annotation.models import Rater
 from calibration.data.frames import ROLES, Bools, Floats, Ints, NothingToRead, ScoreFrame
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.agreement.leave_one_out import OuterLeaveOneOut, outer_leave_one_out
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.agreement import Beside, LabelledTasks, beside_people, same_as_majority
 from calibration.statistics.judges.calibration import SoftVerdicts, soft_verdicts
 from calibration.statistics.judges.comparison import (
@@ -29,7 +30,6 @@ from calibration.statistics.judges.correlations import (
 )
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.ranking.rank_correlations import RankCorrelations, rank_correlations
-from calibration.statistics.report_reasons import Undefined
 
 SIDES = ("b", "tie", "a", "both_bad")
 """Labels of a preference; a level of the value 0 beside the tie is "both bad"."""

@@ -35,6 +35,7 @@ from calibration.reports.people.reviewed_verdicts import ReasonableRate, reasona
 from calibration.reports.people.sways import Sways, preferences, sways_of
 from calibration.reports.raters import correct_answers
 from calibration.reports.registry import ReportKind, Settings, register
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.bias import ScoreGaps, SelfPreference, score_gaps, self_preference
 from calibration.statistics.judges.calibration import SoftVerdicts
 from calibration.statistics.judges.correlations import ScoredResponses, Slopes, judge_minus_people
@@ -51,7 +52,7 @@ from calibration.statistics.judges.prediction_powered import (
     prediction_powered_mean,
     shared_power,
 )
-from calibration.statistics.report_reasons import NoPairs, TooFewModels, Undefined
+from calibration.statistics.report_reasons import NoPairs, TooFewModels
 from calibration.statistics.ties import descending
 from generation.models import LanguageModel
 

@@ -12,6 +12,7 @@ from calibration.data.frames import Bools, Floats, Ints, ScoreFrame
 from calibration.data.played_games import PlayedGames, played_games
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.statistics.crossed import Crossed, WhyNot
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.bias import LENGTH_THRESHOLDS, LengthBias, PositionBias, length_bias, position_bias
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.judges.people_biases import Answers, SwapRates, first_side_wins, longer_preferred
@@ -45,7 +46,7 @@ from calibration.statistics.ranking.strength_populations import (
     strength_bounds,
     win_rates,
 )
-from calibration.statistics.report_reasons import NoPairs, Undefined
+from calibration.statistics.report_reasons import NoPairs
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.ties import descending
 

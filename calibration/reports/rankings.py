@@ -27,7 +27,7 @@ from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.pair_rankings import PairParts, pair_parts
 from calibration.reports.registry import MainNumber, ReportKind, Settings, register
 from calibration.statistics.crossed import Crossed, WhyNot
-from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.ranking.coverage import Unranked, unranked
 from calibration.statistics.ranking.populations import (
     SKEWED_UNDER,
@@ -42,7 +42,7 @@ from calibration.statistics.ranking.populations import (
 from calibration.statistics.ranking.power import PowerCurve, SharedRanks, power_curve, shared_ranks
 from calibration.statistics.ranking.rank_intervals import ranks_among
 from calibration.statistics.ranking.scores import MeanScores, complete_table, mean_scores
-from calibration.statistics.report_reasons import TooFewModels, Undefined
+from calibration.statistics.report_reasons import TooFewModels
 from calibration.statistics.resampling import MIN_CLUSTERS, IntervalKind
 from calibration.statistics.ties import descending
 

@@ -13,6 +13,7 @@ from calibration.data.circumstances import Circumstances
 from calibration.data.frames import Bools, ScoreFrame
 from calibration.reports.codec import Missing, part
 from calibration.statistics.agreement.proportions import Proportion
+from calibration.statistics.errors import Undefined
 from calibration.statistics.raters.behaviour import (
     Pace,
     SameAnswers,
@@ -21,7 +22,7 @@ from calibration.statistics.raters.behaviour import (
     same_answers,
     side_preference,
 )
-from calibration.statistics.report_reasons import NoPairs, Undefined
+from calibration.statistics.report_reasons import NoPairs
 
 FAST_SHARE = 0.25
 """An answer read in under a quarter of the median pace of the study counts as fast."""

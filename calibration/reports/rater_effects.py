@@ -13,14 +13,13 @@ from calibration.reports.codec import Missing, part
 from calibration.reports.people.populations import EstimateForBoth
 from calibration.reports.people.shares import HintEstimates, TruthRates, correct_estimate, hint_estimates, truth_rates
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions
-from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
 from calibration.statistics.raters.hints import HintEffect, hint_effect
 from calibration.statistics.raters.posteriors import ItemLabel, item_labels
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
 from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
-from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")

@@ -40,7 +40,7 @@ from calibration.reports.rater_effects import (
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.kappas import Kappa
 from calibration.statistics.agreement.proportions import Proportion
-from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.raters.reliability import (
     Accuracy,
     GroupSummary,
@@ -51,7 +51,6 @@ from calibration.statistics.raters.reliability import (
 )
 from calibration.statistics.raters.repeats import Consistency, RepeatRate, consistency, pair_consistency, repeat_kappa
 from calibration.statistics.raters.severity_spread import SeveritySpread
-from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.resampling import IntervalKind
 from calibration.statistics.shares import ShareInterval
 

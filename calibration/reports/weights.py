@@ -13,8 +13,7 @@ from calibration.fits.categories import LabelledRows, StoredRows, rows_from_json
 from calibration.models import Fit, fitted_kind
 from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.registry import ReportKind, Settings, register
-from calibration.statistics.errors import TooFewRatings
-from calibration.statistics.report_reasons import Undefined
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.resampling import FloatArray, IntervalKind, cluster_codes
 from calibration.statistics.weights.fit import fit_weights, weight_intervals
 from calibration.statistics.weights.gains import FamilyRows, Verdict, decided, gains_of

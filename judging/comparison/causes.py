@@ -17,8 +17,8 @@ from calibration.reports.codec import Missing, part
 from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.causes import ALONE, CAUSES, TOLERANCE, AnswersBeside, Cause, causes_of
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.report_reasons import Undefined
 from judging.comparison.quoted_clauses import clauses_of, quoted
 
 MOST_TASKS = 100

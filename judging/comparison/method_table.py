@@ -21,7 +21,7 @@ from calibration.reports.judge_matches import are_positions, side_labels, sides
 from calibration.reports.raters import main_criterion
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.leave_one_out import matches_by_task
-from calibration.statistics.errors import TooFewRatings
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.judges.agreement import (
     Beside,
     JudgesCompared,
@@ -31,7 +31,6 @@ from calibration.statistics.judges.agreement import (
     people_among_themselves,
 )
 from calibration.statistics.judges.estimates import PeopleEstimate
-from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.shares import Share, mean_shares
 from calibration.statistics.ties import level_places
 from judging.methods.pairs.composite import KEY as COMPOSITE, SPLITS, TooFewTasks, cross_fit, says_composite

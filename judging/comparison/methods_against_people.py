@@ -18,7 +18,7 @@ from calibration.data.verdicts import failed_judges, judged_elsewhere, judges_by
 from calibration.reports.codec import Missing, part
 from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import ReportKind, Settings, register
-from calibration.statistics.errors import NoStatistic
+from calibration.statistics.errors import NoStatistic, Undefined
 from calibration.statistics.judges.agreement import LEAST_COMMON
 from calibration.statistics.judges.correlations import (
     MethodsCompared,
@@ -27,7 +27,6 @@ from calibration.statistics.judges.correlations import (
     spearman_with_people,
 )
 from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs
-from calibration.statistics.report_reasons import Undefined
 from calibration.statistics.ties import settle_ties
 from core.errors import UserError
 from generation.models import Category, Response

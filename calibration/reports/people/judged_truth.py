@@ -9,8 +9,8 @@ from calibration.data.frames import ScoreFrame
 from calibration.data.verdicts import judges_verdicts
 from calibration.reports.people.shares import RaterLabelRates
 from calibration.reports.rater_effects import MOST_LABELS
+from calibration.statistics.errors import Undefined
 from calibration.statistics.raters.truth import label_rates
-from calibration.statistics.report_reasons import Undefined
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibration.data.frames import Floats, Ints, NothingToRead, ScoreFrame
 from calibration.reports.judge_matches import are_positions, overall_or_items, preferences, shares_of
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.estimates import PeopleEstimate
 from calibration.statistics.judges.powered_rankings import (
     JudgedPairs,
@@ -16,7 +17,7 @@ from calibration.statistics.judges.powered_rankings import (
     powered_rankings,
     rankings_of_people,
 )
-from calibration.statistics.report_reasons import TooFewModels, Undefined
+from calibration.statistics.report_reasons import TooFewModels
 
 
 @dataclass(frozen=True)

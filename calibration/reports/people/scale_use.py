@@ -8,9 +8,9 @@ import numpy as np
 from calibration.data.frames import ScoreFrame
 from calibration.reports.codec import Missing, part
 from calibration.reports.people.populations import or_none
+from calibration.statistics.errors import Undefined
 from calibration.statistics.raters.severity_spread import SeveritySpread, severity_spread
 from calibration.statistics.raters.standing import Standing, standings
-from calibration.statistics.report_reasons import Undefined
 
 WORTH = 0.05
 """The difference in severity that a study should be able to show, as a share of the scale."""

@@ -13,9 +13,10 @@ from calibration.data.scores import score_frame
 from calibration.reports.codec import Missing, part
 from calibration.reports.judge_matches import are_positions
 from calibration.reports.pair_rankings import PeopleSways, length_parts, people_sways, position_part
+from calibration.statistics.errors import Undefined
 from calibration.statistics.judges.bias import LengthBias, PositionBias, SwapAgreement, swap_agreement
 from calibration.statistics.judges.people_biases import Answers, SwapRates, swap_rates
-from calibration.statistics.report_reasons import NoPairs, Undefined
+from calibration.statistics.report_reasons import NoPairs
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from calibration.statistics.agreement.rating_tables import (
     task_clusters,
     with_two_raters,
 )
-from calibration.statistics.errors import NoDisagreementPossible
+from calibration.statistics.errors import no_disagreement_possible
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,
@@ -70,7 +70,7 @@ def krippendorff_alpha(
 
     Units may have any number of ratings; units with a single one are left out. The ordinal metric is the interval metric on
     the mid-ranks of all pairable values. Own computation. Raises TooFewRatings when no unit has two ratings,
-    NoDisagreementPossible when only one value occurs; ValueError for a negative value in the ratio metric.
+    Undefined (NoDisagreementPossible) when only one value occurs; ValueError for a negative value in the ratio metric.
     """
     lines, _ = compact(check_codes("Units", units))
     columns, levels = level_codes(np.asarray(values, dtype=np.float64))
@@ -81,7 +81,7 @@ def krippendorff_alpha(
     table = counts[kept].astype(np.float64)
     total = int(table.sum())
     if np.count_nonzero(table.sum(axis=0)) < 2:
-        raise NoDisagreementPossible(float(levels[int(table.sum(axis=0).argmax())]), total)
+        raise no_disagreement_possible(float(levels[int(table.sum(axis=0).argmax())]), total)
     codes, k = task_clusters(lines, len(counts), clusters, kept)
     if metric == "ordinal" and k * table.shape[1] ** 2 > MOST_SUMS:
         statistic = _ordinal_by_draw(table, codes, k)

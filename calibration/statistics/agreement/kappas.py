@@ -18,7 +18,7 @@ from calibration.statistics.agreement.rating_tables import (
     task_clusters,
     with_two_raters,
 )
-from calibration.statistics.errors import NoDisagreementPossible, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, no_disagreement_possible
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,
@@ -57,7 +57,7 @@ def fleiss_kappa(
 
     Observed: the mean over units with at least two raters of the share of agreeing pairs. Expected: the sum of
     squares of the labels' mean shares over all units. Own computation. Raises TooFewRatings when no unit has two
-    raters, NoDisagreementPossible when only one label occurs.
+    raters, Undefined (NoDisagreementPossible) when only one label occurs.
     """
     return _of_tables(units, labels, "fleiss", draws, seed, clusters)
 
@@ -110,7 +110,7 @@ def _of_tables(
     table = counts[rated].astype(np.float64)
     raters = table.sum(axis=1)
     if given.size < 2:
-        raise NoDisagreementPossible(int(given[0]), int(raters.sum()))
+        raise no_disagreement_possible(int(given[0]), int(raters.sum()))
     codes, k = task_clusters(lines, len(counts), clusters, rated)
     found = kappa_sums(given.size, chance)
     sums = sum_by(codes, k, found.adds(table))
@@ -143,7 +143,7 @@ def cohen_kappa(
 
     With weights, disagreements count by the (squared) distance between the places of the labels among those that
     occur, in ascending order. Resampling recomputes it from tables of counts. Raises TooFewRatings under two
-    units, NoDisagreementPossible when both raters gave only one and the same label.
+    units, Undefined (NoDisagreementPossible) when both raters gave only one and the same label.
     """
     one, two = check_codes("Labels", first), check_codes("Labels", second)
     if one.size != two.size:
@@ -152,7 +152,7 @@ def cohen_kappa(
         raise TooFewRatings(one.size, 2, "units rated by both")
     levels, places = np.unique(np.concatenate([one, two]), return_inverse=True)
     if levels.size < 2:
-        raise NoDisagreementPossible(int(levels[0]), int(places.size))
+        raise no_disagreement_possible(int(levels[0]), int(places.size))
     width = levels.size
     codes, k = cluster_codes(np.arange(one.size) if clusters is None else clusters)
     tables = cohen_of_tables(places[: one.size], places[one.size :], codes, width)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import check_codes, count_table, level_codes, sum_by, task_clusters
-from calibration.statistics.errors import MissingCells, NoDisagreementPossible, RepeatedCell, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, missing_cells, no_disagreement_possible, repeated_cell
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,
@@ -76,8 +76,8 @@ def icc(
 ) -> Icc:
     """ICC(1), ICC(2,1) and ICC(2,k) by analysis of variance (Shrout and Fleiss 1979), own computation.
 
-    Every rater must have rated every unit once. Raises MissingCells, RepeatedCell, TooFewRatings under two units
-    or two raters, NoDisagreementPossible when every value is the same.
+    Every rater must have rated every unit once. Raises Undefined (MissingCells, RepeatedCell, or NoDisagreementPossible
+    when every value is the same), and TooFewRatings under two units or two raters.
     """
     lines, height = cluster_codes(check_codes("Units", units))
     columns, width = cluster_codes(check_codes("Raters", raters))
@@ -86,13 +86,13 @@ def icc(
     filled = count_table(lines, columns)
     if filled.max() > 1:
         line, column = np.argwhere(filled > 1)[0]
-        raise RepeatedCell(int(units[lines == line][0]), int(raters[columns == column][0]))
+        raise repeated_cell(int(units[lines == line][0]), int(raters[columns == column][0]))
     if height < 2 or width < 2:
         raise TooFewRatings(min(height, width), 2, "units" if height < 2 else "raters")
     if (filled == 0).any():
-        raise MissingCells(int((filled == 0).sum()), filled.size)
+        raise missing_cells(int((filled == 0).sum()), filled.size)
     if np.ptp(scores) == 0:
-        raise NoDisagreementPossible(float(scores[0]), scores.size)
+        raise no_disagreement_possible(float(scores[0]), scores.size)
     table = np.empty((height, width))
     table[lines, columns] = scores - scores.mean()
     codes, k = task_clusters(lines, height, clusters, np.arange(height))
@@ -119,7 +119,7 @@ def rater_matrix(items: Labels, raters: Labels, values: FloatArray) -> RaterMatr
     """Pearson and Spearman correlation of every two raters over their common items (HelloBench, table 18).
 
     items, raters (n,) are any labels, values (n,) numbers. With empty cells Spearman re-ranks each pair's common
-    items, some 20 microseconds per pair. Raises RepeatedCell, TooFewRatings under two raters.
+    items, some 20 microseconds per pair. Raises Undefined (RepeatedCell), TooFewRatings under two raters.
     """
     from scipy.stats import rankdata
 
@@ -132,7 +132,7 @@ def rater_matrix(items: Labels, raters: Labels, values: FloatArray) -> RaterMatr
     cells, first = np.unique(lines * width + columns, return_index=True)
     if cells.size < lines.size:
         again = np.setdiff1d(np.arange(lines.size), first)[0]
-        raise RepeatedCell(items[again], raters[again])
+        raise repeated_cell(items[again], raters[again])
     present = np.zeros((height, width), dtype=np.bool_)
     table = np.zeros((height, width))
     present[lines, columns] = True

@@ -21,7 +21,7 @@ import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.design.needed import Z_POWER
-from calibration.statistics.errors import NoStatistic, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings, Undefined
 from calibration.statistics.judges.correlations import ScoredResponses, people_correlation
 from calibration.statistics.judges.estimates import (
     PeopleEstimate,
@@ -38,13 +38,6 @@ from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArra
 
 ROUNDING = 1e-12
 MOST_LABELS = 10**9
-
-
-class NoDifference(NoStatistic):
-    """Two models' means are equal, so no number of labels would separate them."""
-
-    def __init__(self) -> None:
-        super().__init__("The two models' means are equal; no number of labels would separate them.")
 
 
 @dataclass(frozen=True)
@@ -234,14 +227,14 @@ def labels_to_separate(one: ModelScores, other: ModelScores) -> LabelsNeeded:
     """How many more human labels would separate two models.
 
     The variance falls as 1/labels in its human part, stays in its judge part, and the power is tuned anew for each
-    number; human and further judge scores are taken to be of different instructions. Raises NoDifference.
+    number; human and further judge scores are taken to be of different instructions. Raises Undefined (NoDifference).
     """
     from scipy.special import stdtrit
 
     now = prediction_powered_difference(one, other)
     difference = now.powered.value
     if difference == 0:
-        raise NoDifference
+        raise Undefined("NoDifference", "The two models' means are equal; no number of labels would separate them.")
     parts = _parts([(one, 1.0), (other, -1.0)])
     labels = min(len(one.human), len(other.human))
     k = int(parts.labelled.sum())

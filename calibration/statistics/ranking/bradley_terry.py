@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import NotConverged
+from calibration.statistics.errors import Undefined, not_converged
 from calibration.statistics.ranking.comparisons import (
-    DisconnectedComparisons,
     Games,
     UnboundedStrength,
     half_tie_wins,
@@ -72,8 +71,8 @@ class BradleyTerryIntervals:
 def bradley_terry(games: Games, *, virtual_ties: float = 0.0) -> BradleyTerry:
     """Estimate strengths by maximum likelihood; each of `virtual_ties` adds one tie between every two models.
 
-    Without virtual ties, raises DisconnectedComparisons or UnboundedStrength if no finite maximum exists (Ford 1957).
-    Raises NotConverged if the gradient of the likelihood is not zero in the end.
+    Without virtual ties, raises Undefined (DisconnectedComparisons) or UnboundedStrength if no finite maximum exists
+    (Ford 1957). Raises Undefined (NotConverged) if the gradient of the likelihood is not zero in the end.
     """
     return _fit(games, pair_tables(games).total, virtual_ties)
 
@@ -187,7 +186,7 @@ def chains(wins: FloatArray, losses: FloatArray, models: int) -> BoolArray:
 
 
 def check_finite(games: Games, wins: FloatArray, losses: FloatArray) -> None:
-    """Raise DisconnectedComparisons or UnboundedStrength, naming the models, unless wins (pairs,) suffice."""
+    """Raise Undefined (DisconnectedComparisons) or UnboundedStrength, naming the models, unless wins (pairs,) suffice."""
     from scipy.sparse.csgraph import connected_components
 
     k = len(games.models)
@@ -202,7 +201,12 @@ def check_finite(games: Games, wins: FloatArray, losses: FloatArray) -> None:
 
     parts, member = connected_components(beat, directed=False)
     if parts > 1:
-        raise DisconnectedComparisons(tuple(named(member == part) for part in range(parts)))
+        shown = " | ".join(", ".join(map(str, named(member == part))) for part in range(parts))
+        raise Undefined(
+            "DisconnectedComparisons",
+            f"No chain of comparisons links these groups of models: {shown}; "
+            "compare models across the groups, rank each group alone, or add virtual ties.",
+        )
     parts, member = connected_components(beat, directed=True, connection="strong")
     for part in range(parts):
         inside = member == part
@@ -224,7 +228,7 @@ def _fit(games: Games, total: FloatArray, virtual_ties: float) -> BradleyTerry:
     gradient = (wins - (wins + losses) * expit(design @ strength)) @ design
     violation = float(np.abs(gradient).max() / (wins + losses).sum())
     if not reached[0] or violation > GRADIENT_ALLOWED:
-        raise NotConverged("The Bradley-Terry fit", violation, GRADIENT_ALLOWED)
+        raise not_converged("The Bradley-Terry fit", violation, GRADIENT_ALLOWED)
     beats = expit(strength[:, None] - strength[None, :])
     return BradleyTerry(games.models, strength, ranks(strength), beats, len(games), virtual_ties)
 

@@ -31,18 +31,6 @@ MERGE_FROM = 1000
 MERGE_FACTOR = 8
 
 
-class DisconnectedComparisons(NoStatistic):
-    """Some models are not compared with the others, not even through a third one; `groups` are those that are linked."""
-
-    def __init__(self, groups: tuple[tuple[Hashable, ...], ...]) -> None:
-        self.groups = groups
-        shown = " | ".join(", ".join(str(model) for model in group) for group in groups)
-        super().__init__(
-            f"No chain of comparisons links these groups of models: {shown}; "
-            "compare models across the groups, rank each group alone, or add virtual ties."
-        )
-
-
 class UnboundedStrength(NoStatistic):
     """No other model won against or tied with `models`, so that no finite strength is large enough for them."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import NoStatistic, NotConverged
+from calibration.statistics.errors import Undefined, not_converged
 from calibration.statistics.ranking.bradley_terry import (
     chains,
     check_finite,
@@ -23,21 +23,6 @@ from calibration.statistics.ranking.rank_intervals import ranks
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, IntervalKind
 
 STEPS_OF_FIRST = np.array([0.5, 0.0, -0.5])
-
-
-class NoTieModel(NoStatistic):
-    """The tie parameter may have no finite estimate: there are no ties, or no chain of wins leads back to its start.
-
-    Without such a chain, larger and larger strengths with more and more ties may fit better and better.
-    """
-
-    def __init__(self, ties: int, games: int) -> None:
-        self.ties = ties
-        self.games = games
-        super().__init__(
-            f"{ties} of {games} games were tied and the others do not contradict each other enough to estimate how "
-            "readily ties are called; use Bradley-Terry, where a tie is half a win each way."
-        )
 
 
 @dataclass(frozen=True)
@@ -70,16 +55,21 @@ class Davidson:
 
 
 def davidson(games: Games, *, draws: int = 0, seed: int = 0, min_clusters: int = MIN_CLUSTERS) -> Davidson:
-    """Estimate strengths and tie parameter. Raises NoTieModel, DisconnectedComparisons, UnboundedStrength."""
+    """Estimate strengths and tie parameter. Raises Undefined (NoTieModel, DisconnectedComparisons), UnboundedStrength."""
     tables = pair_tables(games, draws=draws, seed=seed, min_clusters=min_clusters)
     k = len(games.models)
     check_finite(games, *half_tie_wins(tables.total))
     tied = int(tables.total[:, 1].sum())
     if not _determined(tables.total[None], k)[0]:
-        raise NoTieModel(tied, len(games))
+        # Without ties, or a chain of wins that leads back to its start, larger strengths with more ties may fit ever better.
+        raise Undefined(
+            "NoTieModel",
+            f"{tied} of {len(games)} games were tied and the others do not contradict each other enough to estimate how "
+            "readily ties are called; use Bradley-Terry, where a tie is half a win each way.",
+        )
     found, reached = _fit(tables.total[None], np.zeros((1, k + 1)))
     if not reached[0]:
-        raise NotConverged("Davidson's model", float(np.abs(found).max()), STEP_ALLOWED)
+        raise not_converged("Davidson's model", float(np.abs(found).max()), STEP_ALLOWED)
     point = found[0]
     usable = _determined(tables.resampled, k)
     bounded = np.flatnonzero(usable)

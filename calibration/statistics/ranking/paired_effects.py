@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.errors import ConstantScores, NoStatistic, NotConverged, OutOfRange
+from calibration.statistics.errors import ConstantScores, OutOfRange, Undefined, not_converged
 from calibration.statistics.ranking.bradley_terry import check_finite
 from calibration.statistics.ranking.comparisons import Games, half_tie_wins, pair_tables
 from calibration.statistics.ranking.newton import maximise
@@ -23,17 +23,6 @@ POSITION = "position"
 SINGULAR = 1e-10
 LARGEST = 12.0
 """Odds of 160,000 to 1: such an effect decides every comparison and has no finite estimate."""
-
-
-class EffectNotIdentified(NoStatistic):
-    """The comparisons cannot separate the effects of the covariates from the strengths of the models."""
-
-    def __init__(self, effects: tuple[str, ...]) -> None:
-        self.effects = effects
-        super().__init__(
-            f"These games cannot separate the effect of {', '.join(effects)} from the models' strengths; "
-            "show the same models on both sides, and with responses of differing length."
-        )
 
 
 @dataclass(frozen=True)
@@ -82,8 +71,8 @@ def paired_effects(
 ) -> PairedEffects:
     """Strengths with the position effect and each of `covariates` (n,), first side minus second side.
 
-    Raises EffectNotIdentified, ConstantScores for a covariate that is 0 throughout, NotConverged where an effect
-    decides every game, and DisconnectedComparisons or UnboundedStrength as bradley_terry does.
+    Raises ConstantScores for a covariate that is 0 throughout, Undefined (EffectNotIdentified, or NotConverged where an
+    effect decides every game), and Undefined (DisconnectedComparisons) or UnboundedStrength as bradley_terry does.
     """
     from scipy.special import expit
 
@@ -106,12 +95,16 @@ def paired_effects(
     start = np.zeros((1, k + len(names)))
     at_start = np.linalg.eigvalsh(objective(start, np.arange(1))[2][0])
     if at_start[0] < SINGULAR * at_start[-1]:
-        raise EffectNotIdentified(names)
+        raise Undefined(
+            "EffectNotIdentified",
+            f"These games cannot separate the effect of {', '.join(names)} from the models' strengths; "
+            "show the same models on both sides, and with responses of differing length.",
+        )
     fits, reached = maximise(objective, start, bound=LARGEST)
     found = fits[0]
     _, gradient, information = objective(fits, np.arange(1))
     if not reached[0]:
-        raise NotConverged("The fit with covariates", float(np.abs(gradient).max() / n), 1e-8)
+        raise not_converged("The fit with covariates", float(np.abs(gradient).max() / n), 1e-8)
     found[:k] -= found[:k].mean()
     low, high, kind = _ends(games, design, found, information[0], min_clusters)
     return PairedEffects(

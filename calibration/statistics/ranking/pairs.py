@@ -15,7 +15,6 @@ from calibration.statistics.ranking.bradley_terry import (
     on_elo_scale,
 )
 from calibration.statistics.ranking.comparisons import (
-    DisconnectedComparisons,
     Games,
     UnboundedStrength,
     as_games,
@@ -24,14 +23,9 @@ from calibration.statistics.ranking.comparisons import (
     sample_ends,
     scores_of_first,
 )
-from calibration.statistics.ranking.davidson import Davidson, NoTieModel, davidson
+from calibration.statistics.ranking.davidson import Davidson, davidson
 from calibration.statistics.ranking.elo import Elo, EloOrders, elo, elo_orders, elo_variance_law, simulate_elo_variance
-from calibration.statistics.ranking.paired_effects import (
-    EffectNotIdentified,
-    PairedEffects,
-    length_contrast,
-    paired_effects,
-)
+from calibration.statistics.ranking.paired_effects import PairedEffects, length_contrast, paired_effects
 from calibration.statistics.ranking.rank_intervals import ranks
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, cluster_codes
 from calibration.statistics.shares import ShareInterval
@@ -40,12 +34,9 @@ __all__ = [
     "BradleyTerry",
     "BradleyTerryIntervals",
     "Davidson",
-    "DisconnectedComparisons",
-    "EffectNotIdentified",
     "Elo",
     "EloOrders",
     "Games",
-    "NoTieModel",
     "PairedEffects",
     "Points",
     "UnboundedStrength",

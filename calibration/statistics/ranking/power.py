@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import MissingCells, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, missing_cells
 from calibration.statistics.resampling import FloatArray, IntArray
 from calibration.statistics.ties import descending
 
@@ -64,7 +64,7 @@ def paired_p(scores: FloatArray) -> FloatArray:
     """Two-sided p (k, k) of the paired t test of every two models, 1 on the diagonal.
 
     Models that differ by nothing on any task have p 1; by the same amount on every task, p 0. Raises TooFewRatings
-    under two tasks or two models, MissingCells.
+    under two tasks or two models, Undefined (MissingCells).
     """
     table = _check_scores(scores)
     i, j = np.triu_indices(table.shape[1], 1)
@@ -151,7 +151,7 @@ def _check_scores(scores: FloatArray) -> FloatArray:
     if table.shape[1] < 2:
         raise TooFewRatings(table.shape[1], 2, "models")
     if not np.isfinite(table).all():
-        raise MissingCells(int((~np.isfinite(table)).sum()), table.size)
+        raise missing_cells(int((~np.isfinite(table)).sum()), table.size)
     return table
 
 

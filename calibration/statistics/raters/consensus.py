@@ -7,7 +7,7 @@ import numpy as np
 
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.errors import NoDisagreementPossible, NotConverged, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, no_disagreement_possible, not_converged
 from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 
 SMOOTHING = 0.01
@@ -78,7 +78,8 @@ def dawid_skene(
 
     One line per answer: items, answers and raters (n,) are any labels. `smoothing` answers are added to every cell
     of a rater's table. Items keep their labels from one step to the next within `tolerance` at the end, otherwise
-    NotConverged. Raises TooFewRatings under two raters, NoDisagreementPossible where only one label occurs.
+    Undefined (NotConverged). Raises TooFewRatings under two raters, Undefined (NoDisagreementPossible) where only one
+    label occurs.
     """
     item, m = cluster_codes(items)
     answer, width = cluster_codes(answers)
@@ -89,14 +90,14 @@ def dawid_skene(
         raise TooFewRatings(people, 2, "raters")
     kinds = tuple(name for name, _ in first_labels(answers, answer, width))
     if width < 2:
-        raise NoDisagreementPossible(kinds[0], int(item.size))
+        raise no_disagreement_possible(kinds[0], int(item.size))
     given = rater * width + answer
     posterior = sum_by(item, m, np.eye(width)[answer]) + 1e-9
     posterior /= posterior.sum(axis=1, keepdims=True)
     moved, steps = np.inf, 0
     while moved >= tolerance:
         if steps == max_iterations:
-            raise NotConverged("The consensus of the raters' labels", moved, tolerance)
+            raise not_converged("The consensus of the raters' labels", moved, tolerance)
         prevalence, tables = _maximise(posterior, item, given, people, width, smoothing)
         updated, likelihood = _expect(prevalence, tables, item, given, m)
         moved = float(np.abs(updated - posterior).max())

@@ -19,7 +19,7 @@ from calibration.statistics.agreement.proportions import (
 )
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.crossed import holm
-from calibration.statistics.errors import NobodyToCompare, NoStatistic, NotConverged, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings, Undefined, not_converged
 from calibration.statistics.resampling import (
     BoolArray,
     CountedStatistic,
@@ -138,7 +138,7 @@ def accuracy_within_sigma(
     under one criterion, the judged rater's own included, over the lines of `in_mean` (n,) (all lines unless given:
     judges are left out of it here); sigma is that of the same lines, pooled over the items of a criterion or of the
     item alone. A difference of 0 is always correct. Raters with too few items still count in means and sigma.
-    Raises TooFewRatings where no rater has enough, NobodyToCompare where none shares an item with another.
+    Raises TooFewRatings where no rater has enough, Undefined (NobodyToCompare) where none shares an item with another.
     """
     values = _finite(scores)
     item, _ = cluster_codes(items)
@@ -161,7 +161,7 @@ def accuracy_within_sigma(
     others = support[cell] - counted
     compared = np.bincount(rater, weights=others > 0, minlength=people) > 0
     if not compared.any():
-        raise NobodyToCompare("No rater shares an item with another, so there is nobody to compare with.")
+        raise Undefined("NobodyToCompare", "No rater shares an item with another, so there is nobody to compare with.")
     kept = known & (answered[rater] >= min_answers) & compared[rater]
     if not kept.any():
         raise TooFewRatings(int(answered.max(initial=0)), min_answers, "answers of any one rater")
@@ -245,7 +245,8 @@ def _below_the_others(rates: Sequence[Proportion]) -> bool:
 def shrink_shares(rates: Mapping[Hashable, Proportion]) -> Shrinkage:
     """Raters' shares shrunk toward their mean by a beta-binomial distribution, fitted by maximum marginal likelihood.
 
-    Each rater enters with its effective number of answers. Raises TooFewRatings under three raters, NotConverged.
+    Each rater enters with its effective number of answers. Raises TooFewRatings under three raters, Undefined
+    (NotConverged).
     """
     from scipy.special import betaincinv
 
@@ -293,7 +294,7 @@ def _beta_binomial(hits: FloatArray, n: FloatArray) -> tuple[float, float]:
     bounds = [(-12.0, 12.0), (np.log(1e-2), np.log(MOST_ALIKE))]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     if not found.success:
-        raise NotConverged("The law of the raters' shares", float(np.abs(found.jac).max()), 1e-5)
+        raise not_converged("The law of the raters' shares", float(np.abs(found.jac).max()), 1e-5)
     # Above this the likelihood is flat to the last digit and where the search stops is chance.
     alike = float(found.fun) > loss(np.array([found.x[0], np.log(MOST_ALIKE)]))[0] - 1e-6
     return float(expit(found.x[0])), MOST_ALIKE if alike else float(np.exp(found.x[1]))

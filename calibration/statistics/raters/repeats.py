@@ -132,7 +132,7 @@ def repeat_kappa(
     """Weighted Cohen's kappa between first and second answers on an ordered scale, values (n,) as in consistency.
 
     Levels are equally far apart in the order of the values that occur. Raises TooFewRatings under two repeated
-    units, NoDisagreementPossible where only one value was ever given.
+    units, Undefined (NoDisagreementPossible) where only one value was ever given.
     """
     scores = np.asarray(values, dtype=np.float64)
     if not np.isfinite(scores).all():

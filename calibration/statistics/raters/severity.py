@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibration.statistics.agreement.proportions import first_labels
-from calibration.statistics.errors import ConstantScores, NoStatistic, NotConverged, TooFewRatings
+from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings, not_converged
 from calibration.statistics.raters.variance import split_variance
 from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 
@@ -87,7 +87,7 @@ def fit_severity(
 
     positions (n,) grow through each rater's session and are scaled to 0..1 for each rater, then centred, so that
     severity is that of mid-session. Without `estimator` the size decides. Raises TooFewRatings under two raters or
-    items or where no item has two raters, ConstantScores, NotConverged.
+    items or where no item has two raters, ConstantScores, Undefined (NotConverged).
     """
     rows = _rows(scores, items, raters, positions)
     effects = rows.raters * (2 if rows.drifting else 1) + rows.items
@@ -169,9 +169,9 @@ def _by_likelihood(rows: _Rows) -> tuple[float, float, float, float]:
             options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
         )
     except np.linalg.LinAlgError as error:
-        raise NotConverged("The mixed model of raters and items", float("inf"), 1e-5) from error
+        raise not_converged("The mixed model of raters and items", float("inf"), 1e-5) from error
     if found.status == 1:
-        raise NotConverged("The mixed model of raters and items", float(np.abs(found.jac).max()), 1e-5)
+        raise not_converged("The mixed model of raters and items", float(np.abs(found.jac).max()), 1e-5)
     error_variance = likelihood.error_variance(found.x)
     ratios = [float(ratio) for ratio in found.x]
     drift = ratios[1] * error_variance if rows.drifting else 0.0

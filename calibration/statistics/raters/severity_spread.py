@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.errors import NobodyToCompare, NoStatistic, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings, Undefined
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, Labels, cluster_codes
 
 LEAST_RATERS = 3
@@ -44,8 +44,8 @@ def severity_spread(
     F = S^2/e with S^2 the variance of raters' estimated severities and e the mean variance of their errors, the larger one
     of that over instructions and the classical one. The ends invert F with R - 1 and I - 1 degrees of freedom (Williams and
     Tukey's interval of a component of variance; Burdick and Graybill 1992); for the upper end F is at least 1, because a
-    smaller one is chance. Raises TooFewRatings under three raters who
-    share items or 20 instructions, NobodyToCompare where some raters share no item with the others, even through a third.
+    smaller one is chance. Raises TooFewRatings under three raters who share items or 20 instructions, Undefined
+    (NobodyToCompare) where some raters share no item with the others, even through a third.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -55,7 +55,7 @@ def severity_spread(
     item, m = cluster_codes(items)
     shared = np.bincount(item, minlength=m)[item] > 1
     if not shared.any():
-        raise NobodyToCompare("No two raters rated the same item, so there is nobody to compare with.")
+        raise Undefined("NobodyToCompare", "No two raters rated the same item, so there is nobody to compare with.")
     y = y[shared]
     item, m = cluster_codes(item[shared])
     rater, people = cluster_codes(cluster_codes(raters)[0][shared])
@@ -69,7 +69,9 @@ def severity_spread(
     shares = csr_array((1 / given[item], (item, rater)), shape=(m, people))
     crossed = csr_array(here.T @ shares)
     if connected_components(crossed, directed=False)[0] > 1:
-        raise NobodyToCompare("Some raters share no item with the others, so there is nobody to compare with.")
+        raise Undefined(
+            "NobodyToCompare", "Some raters share no item with the others, so there is nobody to compare with."
+        )
     laplacian = np.diag(np.bincount(rater, minlength=people).astype(np.float64)) - crossed.toarray()
     # The pseudoinverse: all raters are connected, so that only a severity common to all of them has eigenvalue 0.
     inverse = np.linalg.inv(laplacian + 1 / people) - 1 / people

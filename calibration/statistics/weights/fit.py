@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibration.statistics.errors import ConstantScores, NotConverged, TooFewRatings
+from calibration.statistics.errors import ConstantScores, TooFewRatings, not_converged
 from calibration.statistics.resampling import (
     MIN_CLUSTERS,
     BoolArray,
@@ -165,7 +165,7 @@ def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFA
 
     answers (n, p) in 0..1, overall (n,) in 0..10. With w = floor + v this is non-negative least squares of
     overall - floor * answers.sum() on answers. Raises TooFewRatings with fewer rows than items, ConstantScores
-    where every overall score is the same, OutOfRange, NotConverged.
+    where every overall score is the same, OutOfRange, Undefined (NotConverged).
     """
     x, y = check_rows(answers, overall, floor)
     n, p = x.shape
@@ -188,7 +188,7 @@ def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFA
     violation = float(kkt_violation(gradient[None], excess[None], (x**2).sum(axis=0)[None], np.array([size]))[0])
     allowed = KKT_ALLOWED if rank == p else REFIT_ALLOWED
     if violation > allowed:
-        raise NotConverged("The weight fit", violation, allowed)
+        raise not_converged("The weight fit", violation, allowed)
     raw = floor + excess
     if raw.sum() == 0:
         raise ConstantScores("fitted weights", 0.0)

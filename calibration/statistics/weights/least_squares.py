@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import NotConverged
+from calibration.statistics.errors import not_converged
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
 COLLINEAR = 1e-6
@@ -90,7 +90,7 @@ def floored_solve(sums: Sums, floor: float) -> FloatArray:
 
     The exact minimiser, by block principal pivoting over all problems together (Kim and Park 2011) and by
     Lawson and Hanson's method one by one where directions are empty or pivoting has not settled; of several
-    minimisers the one whose excess over the floor has the smallest norm. Raises NotConverged.
+    minimisers the one whose excess over the floor has the smallest norm. Raises Undefined (NotConverged).
     """
     row_sums = sums.gram.sum(axis=-1)
     target = sums.xy - floor * row_sums
@@ -105,7 +105,7 @@ def floored_solve(sums: Sums, floor: float) -> FloatArray:
     size = sums.yy + floor**2 * row_sums.sum(axis=-1)
     worst = float(kkt_violation(gradient, excess, np.einsum("bii->bi", sums.gram), size).max(initial=0.0))
     if worst > REFIT_ALLOWED:
-        raise NotConverged("Constrained least squares", worst, REFIT_ALLOWED)
+        raise not_converged("Constrained least squares", worst, REFIT_ALLOWED)
     return np.asarray(floor + excess, dtype=np.float64)
 
 
@@ -198,7 +198,7 @@ def collinear_solve(rows: FloatArray, wanted: FloatArray) -> FloatArray:
 
     Which entries are zero is read off a fit with a small ridge, whose limit this is (with none at full rank); the
     others then follow exactly, and the optimality conditions say which ridge was right. Columns without length
-    (items nobody credits) get 0: rounding must not make them count. Raises NotConverged.
+    (items nobody credits) get 0: rounding must not make them count. Raises Undefined (NotConverged).
     """
     length = np.linalg.norm(rows, axis=0)
     used = np.flatnonzero(length > COLLINEAR * length.max(initial=0.0))
@@ -225,16 +225,16 @@ def collinear_solve(rows: FloatArray, wanted: FloatArray) -> FloatArray:
         if least <= ROUNDING:
             break
     if least > REFIT_ALLOWED:
-        raise NotConverged("The fit of collinear items", least, REFIT_ALLOWED)
+        raise not_converged("The fit of collinear items", least, REFIT_ALLOWED)
     return best
 
 
 def nonnegative(x: FloatArray, y: FloatArray) -> FloatArray:
-    """A minimiser of |Xv - y| over v >= 0 (Lawson and Hanson). Raises NotConverged."""
+    """A minimiser of |Xv - y| over v >= 0 (Lawson and Hanson). Raises Undefined (NotConverged)."""
     from scipy.optimize import nnls
 
     try:
         solution, _ = nnls(x, y)
     except RuntimeError as stopped:
-        raise NotConverged("Non-negative least squares", float("inf"), KKT_ALLOWED) from stopped
+        raise not_converged("Non-negative least squares", float("inf"), KKT_ALLOWED) from stopped
     return np.asarray(solution, dtype=np.float64)

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_rel
 
-from calibration.statistics.errors import MissingCells, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.ranking.power import paired_p, power_curve, shared_ranks
 
 
@@ -133,7 +133,7 @@ def test_shared_ranks_descend_and_start_at_one(scores):
     [
         (np.ones((1, 3)), TooFewRatings),
         (np.ones((5, 1)), TooFewRatings),
-        (np.array([[1, np.nan], [1, 2]]), MissingCells),
+        (np.array([[1, np.nan], [1, 2]]), Undefined),
         (np.ones(4), ValueError),
     ],
 )

@@ -10,12 +10,9 @@ from hypothesis import assume, given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calibration.statistics.errors import ConstantScores, NotConverged, OutOfRange, TooFewRatings
+from calibration.statistics.errors import ConstantScores, OutOfRange, TooFewRatings
 from calibration.statistics.ranking.comparisons import pair_tables
 from calibration.statistics.ranking.pairs import (
-    DisconnectedComparisons,
-    EffectNotIdentified,
-    NoTieModel,
     UnboundedStrength,
     as_games,
     bradley_terry,
@@ -33,6 +30,7 @@ from calibration.statistics.ranking.pairs import (
     simulate_elo_variance,
 )
 from calibration.statistics.ranking.strength_populations import win_rates
+from tests.calibration.undefined import undefined
 
 
 def simulated(seed=0, models=5, n=1500, clusters=60, tie=0.2, spread=1.0, position=0.0):
@@ -264,9 +262,8 @@ def test_expected_wins_are_the_wins_and_turning_all_results_turns_strengths(play
 
 def test_disconnected_models_are_named():
     games = as_games(["a", "b", "c", "d"], ["b", "a", "d", "c"], [1, 1, 0.5, 1])
-    with pytest.raises(DisconnectedComparisons, match=r"a, b \| c, d") as caught:
+    with undefined("DisconnectedComparisons", match=r"a, b \| c, d;"):
         bradley_terry(games)
-    assert caught.value.groups == (("a", "b"), ("c", "d"))
 
 
 def test_undefeated_models_are_named_and_virtual_ties_bound_them():
@@ -446,7 +443,7 @@ def test_davidson_recovers_a_planted_tie_parameter():
 @pytest.mark.parametrize("score", [[0.5, 0.5, 0.5], [1, 0, 1], [1, 1, 0.5]])
 def test_davidson_without_an_estimable_tie_parameter(score):
     # No decided game; no tie; wins one way only, where ever stronger models with ever more ties fit ever better.
-    with pytest.raises(NoTieModel):
+    with undefined("NoTieModel"):
         davidson(as_games(["a"] * 3, ["b"] * 3, score))
 
 
@@ -502,10 +499,10 @@ def test_swapping_all_sides_turns_the_position_effect_only():
 
 def test_effects_that_games_cannot_show():
     always_first = as_games(["a"] * 4, ["b"] * 4, [1, 0, 1, 0.5])
-    with pytest.raises(EffectNotIdentified, match="position"):
+    with undefined("EffectNotIdentified", match="position"):
         paired_effects(always_first)
     # The first side wins every game, whoever it is.
-    with pytest.raises(NotConverged):
+    with undefined("NotConverged"):
         paired_effects(as_games(["a", "b"] * 4, ["b", "a"] * 4, [1.0] * 8))
     games, _ = simulated()
     with pytest.raises(ConstantScores):

@@ -6,8 +6,8 @@ import pytest
 from django.utils.translation import override
 
 from calibration.reports.codec import Missing
-from calibration.statistics.errors import code_of
-from calibration.statistics.report_reasons import Code, NeverReviewed, NoPairs, TooFewModels, Undefined
+from calibration.statistics.errors import Code, Undefined, code_of
+from calibration.statistics.report_reasons import NeverReviewed, NoPairs, TooFewModels
 from calibration.web.messages.reasons import error_words, reason_of
 
 CODES = [*get_args(Code), *(one.__name__ for one in (NeverReviewed, NoPairs, TooFewModels))]
