@@ -7,18 +7,13 @@ from typing import IO, Any, ClassVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
+from accounts.api.lists import Unusable
+
 LINES = "application/x-ndjson"
-
-
-class TooLarge(APIException):
-    """The body is larger than this installation takes."""
-
-    status_code = 413
-    default_code = "too_large"
 
 
 class JsonBody(BaseParser):
@@ -36,13 +31,14 @@ class JsonBody(BaseParser):
         return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
 
     def taken(self, stream: IO[bytes], context: Mapping[str, Any]) -> str:
-        """Return the text of the body, and keep its hash with the request. Raises ParseError and TooLarge."""
+        """Return the text of the body, and keep its hash with the request. Raises ParseError and Unusable (413)."""
         most = self.most()
         content = stream.read(most + 1)
         if len(content) > most:
-            raise TooLarge(
+            raise Unusable(
                 _("The body is larger than %(n)s MB. Send it in several parts, or upload a file.")
-                % {"n": f"{most / 1024 / 1024:g}"}
+                % {"n": f"{most / 1024 / 1024:g}"},
+                status=413,
             )
         if (request := context.get("request")) is not None:
             vars(request)["body_hash"] = hashlib.sha256(content).hexdigest()

@@ -9,10 +9,10 @@ from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.http import parse_etags
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import APIException
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
+from accounts.api.lists import Unusable
 from core.web.api_errors import for_program
 
 IF_MATCH = OpenApiParameter(
@@ -21,13 +21,6 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The ETag of the answer to GET on this address. If it has changed since, nothing is done (412).",
 )
-
-
-class ChangedSince(APIException):
-    """What was to be changed is not any more what the client has read."""
-
-    status_code = 412
-    default_code = "changed_since"
 
 
 class ApiHeadersMiddleware:
@@ -55,7 +48,9 @@ def etag_of(content: bytes) -> str:
 
 
 def check_unchanged(request: Request, data: Any) -> None:
-    """Raise ChangedSince if the request has If-Match and `data`, the answer to GET now, is not what it names."""
+    """Raise Unusable (412) if the request has If-Match and `data`, the answer to GET now, is not what it names."""
     wanted = parse_etags(request.headers.get("If-Match", ""))
     if wanted and wanted != ["*"] and etag_of(JSONRenderer().render(data)) not in wanted:
-        raise ChangedSince(_("Somebody has changed this since you read it. Read it again, then repeat your change."))
+        raise Unusable(
+            _("Somebody has changed this since you read it. Read it again, then repeat your change."), status=412
+        )

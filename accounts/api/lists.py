@@ -18,10 +18,11 @@ CURSOR = OpenApiParameter("cursor", str, description="Where the previous page en
 
 
 class Unusable(exceptions.APIException):
-    """The request cannot be carried out; the message says why and what to do."""
+    """The request cannot be carried out; the message says why and what to do. It is answered with `status`."""
 
-    status_code = 400
-    default_code = "unusable"
+    def __init__(self, detail: str, status: int = 400) -> None:
+        super().__init__(detail, "unusable")
+        self.status_code = status
 
 
 class Pages(CursorPagination):

@@ -15,7 +15,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import APIException
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -37,13 +36,6 @@ KEY = OpenApiParameter(
     "request with the same key is carried out once within 24 hours.",
 )
 View = TypeVar("View", bound=Callable[..., Response])
-
-
-class OtherRequest(APIException):
-    """The key was used for another request."""
-
-    status_code = 409
-    default_code = "key_used"
 
 
 def once(view: View) -> View:
@@ -87,10 +79,11 @@ def _answer(request: Request, key: str, carry_out: Callable[[], Response], *, cl
 
 
 def _again(row: AnsweredRequest, digest: str) -> Response:
-    """Return the stored answer. Raises OtherRequest."""
+    """Return the stored answer. Raises Unusable (409)."""
     if row.digest != digest:
-        raise OtherRequest(
-            _("This Idempotency-Key was used for another request. Use a new key, or send the same request again.")
+        raise Unusable(
+            _("This Idempotency-Key was used for another request. Use a new key, or send the same request again."),
+            status=409,
         )
     return Response(json.loads(row.body) if row.body else None, row.status, headers={REPLAYED: "true"})
 

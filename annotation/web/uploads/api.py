@@ -19,7 +19,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.access import Scope, needs
-from accounts.api.bodies import TooLarge
 from accounts.api.lists import Unusable, asking, checked, workspace_to_change
 from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by
@@ -123,7 +122,10 @@ class UndoneSerializer(serializers.Serializer[Any]):
 
 
 def sent_file(request: Request, endings: tuple[str, ...]) -> Sent:
-    """Return the body as a file. Raises Unusable for another ending of its name, and TooLarge."""
+    """Return the body as a file.
+
+    Raises Unusable for another ending of its name, and for more than the installation takes (413).
+    """
     name = request.query_params.get("name", "")
     if not name.lower().endswith(endings):
         raise Unusable(
@@ -133,7 +135,9 @@ def sent_file(request: Request, endings: tuple[str, ...]) -> Sent:
         raise Unusable(_("Send the file itself as the body, with the content type application/octet-stream."))
     if int(request.META.get("CONTENT_LENGTH") or 0) > settings.UPLOAD_MOST:
         most = f"{settings.UPLOAD_MOST / 1024 / 1024:g}"
-        raise TooLarge(_("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most})
+        raise Unusable(
+            _("The file is larger than %(n)s MB, the most that this installation takes.") % {"n": most}, status=413
+        )
     return Sent(file=cast("IO[bytes]", request._request), name=name)
 
 
