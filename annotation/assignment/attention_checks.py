@@ -26,10 +26,6 @@ from generation.text_metrics.counts import word_count
 PURPOSES = (GOLD, CONTROL, *BEFORE_RATING)
 
 
-class NotMarkable(UserError):
-    """The task cannot get a known answer; the message says why and what to do."""
-
-
 def check_tasks(study: Study, purpose: str) -> QuerySet[Task]:
     """The study's tasks with this purpose, in order; uses the index of check tasks."""
     return Task.objects.filter(study=study, gold__isnull=False, gold__purpose=purpose).order_by("position", "pk")
@@ -61,13 +57,13 @@ def _sound(task: Task, expected: Mapping[str, Any]) -> None:
         if key not in criteria:
             known = ", ".join(criteria)
             told = _("Task %(task)s: the rubric has no criterion %(key)s; it has %(known)s.")
-            raise NotMarkable(told % {"task": task.key, "key": repr(key), "known": known})
+            raise UserError(told % {"task": task.key, "key": repr(key), "known": known})
         ends = wanted if isinstance(wanted, (list, tuple)) else [wanted]
         low, high = criteria[key].ends
         if any(end is not None and not low <= float(end) <= high for end in ends):
             told = _("Task %(task)s: %(value)s is not on the scale of %(key)s (%(low)s to %(high)s).")
             ends_said = {"low": f"{low:g}", "high": f"{high:g}"}
-            raise NotMarkable(told % {"task": task.key, "value": repr(wanted), "key": key, **ends_said})
+            raise UserError(told % {"task": task.key, "value": repr(wanted), "key": key, **ends_said})
 
 
 def mark_gold(
@@ -75,19 +71,19 @@ def mark_gold(
 ) -> None:
     """Mark the task as having a known answer {criterion key: value or [low, high]} and, for training, an explanation.
 
-    Deletes its slots. Raises NotMarkable if the task was already given to a rater or an answer is off its scale.
+    Deletes its slots. Raises UserError if the task was already given to a rater or an answer is off its scale.
     """
     if purpose not in PURPOSES or purpose == CONTROL:
         told = _("Task %(task)s: %(purpose)s is not one of gold, training, qualification.")
-        raise NotMarkable(told % {"task": task.key, "purpose": repr(purpose)})
+        raise UserError(told % {"task": task.key, "purpose": repr(purpose)})
     if not expected:
         told = _("Task %(task)s: give the expected answer for at least one criterion.")
-        raise NotMarkable(told % {"task": task.key})
+        raise UserError(told % {"task": task.key})
     _sound(task, expected)
     with transaction.atomic():
         if Assignment.objects.filter(task=task).exclude(rater__kind=Rater.Kind.JUDGE).exists():
             told = _("Task %(task)s has already been given to a rater. Create another task for this response.")
-            raise NotMarkable(told % {"task": task.key})
+            raise UserError(told % {"task": task.key})
         Seat.objects.filter(task=task).delete()
         note_changed(task, {"gold": task.gold})
         task.gold = {"purpose": purpose, "expected": dict(expected), "why": dict(why or {})}

@@ -49,11 +49,7 @@ CLAIM_ATTEMPTS = 5
 
 
 class StudyNotOpen(UserError):
-    """The study is not open, so no tasks are assigned."""
-
-
-class RaterStopped(StudyNotOpen):
-    """The rater is paused, did not qualify, or was screened out; their study page says so and what to do."""
+    """The study is not open, or the rater is paused, did not qualify or was screened out: no tasks are assigned."""
 
 
 def _resume(rater: Rater, *, clock: Clock) -> Assignment | None:
@@ -177,7 +173,7 @@ def _check(rater: Rater, study: Study, plan: CheckPlan, coming: Coming) -> Assig
 
 
 def _before_rating(rater: Rater, study: Study, coming: Coming) -> Assignment | None:
-    """The next task of training or qualification; None if the rater may rate. Raises RaterStopped."""
+    """The next task of training or qualification; None if the rater may rate. Raises StudyNotOpen."""
     while (stage := stage_of(rater, study)) is not Stage.RATING:
         task = task_of_stage(rater, study, stage)
         if task is None:
@@ -194,7 +190,7 @@ def _before_rating(rater: Rater, study: Study, coming: Coming) -> Assignment | N
 
 def _refuse_stopped(rater: Rater, study: Study) -> None:
     if is_stopped(rater):
-        raise RaterStopped(f"Rater {rater.pseudonym} may not go on in study {study.slug}.")
+        raise StudyNotOpen(f"Rater {rater.pseudonym} may not go on in study {study.slug}.")
 
 
 def to_show(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
@@ -230,7 +226,7 @@ def next_assignment(
 ) -> tuple[Assignment, Progress]:
     """Return the rater's next task: an open assignment if there is one, else a new one, shown from now on.
 
-    Raises StudyNotOpen (RaterStopped among them), and NoTaskLeft (QuotaReached and TooFast among them).
+    Raises StudyNotOpen, and NoTaskLeft (TooFast among them).
     """
     try:
         return _next_assignment(rater, study, clock=clock, conditions=conditions or {})

@@ -21,11 +21,7 @@ from core.errors import UserError
 
 
 class NoTaskLeft(UserError):
-    """Every task of the study is answered, held by other raters, or was already seen by this rater."""
-
-
-class QuotaReached(NoTaskLeft):
-    """The rater has given as many answers as the study asks of one person."""
+    """Every task is answered, held by other raters or was seen by this rater, or they gave all answers of their quota."""
 
 
 class TooFast(NoTaskLeft):
@@ -88,10 +84,10 @@ def has_ended(study: Study, now: datetime) -> bool:
 
 
 def refuse_excess(study: Study, progress: Progress, recent: int) -> None:
-    """Raise QuotaReached or TooFast if the rater has given as many answers as the study allows."""
+    """Raise NoTaskLeft, TooFast for the answers of an hour, if the rater has given as many answers as the study allows."""
     policies = Policies.of(study)
     quota, hourly = policies.quota, policies.answers_per_hour
     if quota is not None and progress.submitted >= quota:
-        raise QuotaReached(f"{progress.submitted} answers of {quota} are given.")
+        raise NoTaskLeft(f"{progress.submitted} answers of {quota} are given.")
     if hourly is not None and recent >= hourly:
         raise TooFast(f"{recent} answers of {hourly} an hour are given.")

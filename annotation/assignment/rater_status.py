@@ -57,10 +57,6 @@ def cause_words(standing: Standing | None) -> str:
     }.get(Cause(standing.cause), standing.cause)
 
 
-class CannotAppeal(UserError):
-    """There is nothing to appeal, or no task to which the appeal could be attached."""
-
-
 def standing_of(rater: Rater) -> Standing | None:
     """The rater's status row; None if the study never asked anything of them."""
     try:
@@ -283,13 +279,13 @@ def _log(rater: Rater, by: User | None, verb: str, before: dict[str, str], after
 
 
 def appeal(rater: Rater, text: str) -> Flag:
-    """Send the rater's appeal to the lead; at most one open appeal per rater. Raises CannotAppeal."""
+    """Send the rater's appeal to the lead; at most one open appeal per rater. Raises UserError."""
     if not is_stopped(rater):
-        raise CannotAppeal(_("You can continue rating, so there is nothing to appeal."))
+        raise UserError(_("You can continue rating, so there is nothing to appeal."))
     latest = Assignment.objects.filter(rater=rater).order_by("-pk").select_related("task").first()
     task = latest.task if latest else Task.objects.filter(study=rater.study_id).order_by("pk").first()
     if task is None:
-        raise CannotAppeal(_("The study has no tasks yet. Contact its lead."))
+        raise UserError(_("The study has no tasks yet. Contact its lead."))
     with transaction.atomic():
         Flag.objects.filter(rater=rater, kind=APPEAL, resolved_at=None).delete()
         return Flag.objects.create(task=task, rater=rater, kind=APPEAL, text=text.strip()[:LONGEST_APPEAL])

@@ -29,10 +29,6 @@ AT_ONCE = 8
 CURRENCY = re.compile(r"[A-Z]{3}")
 
 
-class ProposalRefused(UserError):
-    """No list can be made of what the lead asked for; the message says why."""
-
-
 @dataclass(frozen=True)
 class BonusRequest:
     """What a lead asks for. Money is in minor units.
@@ -114,7 +110,7 @@ class _Wish:
 
 
 def propose(attached: ProlificStudy, asked: BonusRequest) -> Proposal:
-    """Return the list as it stands at this moment. Raises ProposalRefused and ProlificError."""
+    """Return the list as it stands at this moment. Raises ProlificError and UserError."""
     study = attached.cohort.study
     details = study_at_prolific(attached.external_id)
     currency = _currency(details)
@@ -126,7 +122,7 @@ def propose(attached: ProlificStudy, asked: BonusRequest) -> Proposal:
         wishes = list(_by_rule(attached, asked, places, sent, currency, _reward(details)))
     bonuses, left_out = _sorted_out(wishes, asked, sent)
     if len(bonuses) > MOST_PAYMENTS:
-        raise ProposalRefused(_("A list can have at most %(n)s bonuses. Divide it.") % {"n": MOST_PAYMENTS})
+        raise UserError(_("A list can have at most %(n)s bonuses. Divide it.") % {"n": MOST_PAYMENTS})
     payable, unknown = _with_shown(bonuses, asked, attached.external_id, sent)
     within, over = _within(payable, allowance.left)
     digest = _digest(attached, asked, currency, within)
@@ -186,9 +182,9 @@ def _places(attached: ProlificStudy, submissions: list[Submission]) -> dict[str,
 def _given(asked: BonusRequest, places: dict[str, _PaidPlace]) -> Iterator[_Wish]:
     amounts = given_amounts(asked.text)
     if not amounts:
-        raise ProposalRefused(_("Enter at least one rater with an amount."))
+        raise UserError(_("Enter at least one rater with an amount."))
     if len(amounts) > MOST_LINES:
-        raise ProposalRefused(_("A list can have at most %(n)s lines. Divide it.") % {"n": MOST_LINES})
+        raise UserError(_("A list can have at most %(n)s lines. Divide it.") % {"n": MOST_LINES})
     for one in amounts:
         yield _Wish(_line(one), places.get(one.name), one.minor, {"code": "given"})
 
@@ -207,7 +203,7 @@ def _by_rule(
 ) -> Iterator[_Wish]:
     """A wish for each participant of the study at Prolific, from what the page of hours and pay says of them."""
     if asked.basis == Basis.HOURS and reward is None:
-        raise ProposalRefused(_("Prolific did not say what it pays for a submission. Enter the amounts yourself."))
+        raise UserError(_("Prolific did not say what it pays for a submission. Enter the amounts yourself."))
     by_rater = {place.rater.pk: places[place.rater.name] for place in places.values()}
     for group in payments_of(attached.cohort.study):
         for payment in group.raters:
@@ -215,7 +211,7 @@ def _by_rule(
             if place is None:
                 continue
             if asked.basis == Basis.HOURS and (not currency or currency != payment.pay.currency):
-                raise ProposalRefused(
+                raise UserError(
                     _(
                         "The pay is stated in %(ours)s and the study at Prolific pays in %(theirs)s. Enter the amounts "
                         "yourself."

@@ -45,11 +45,7 @@ LOOKING = timedelta(days=1)
 """How long the sweep asks Prolific about an uncertain list."""
 
 
-class BonusesRefused(UserError):
-    """The list was not stored, set up or sent; the message tells the lead why and what to do."""
-
-
-class ListChanged(BonusesRefused):
+class ListChanged(UserError):
     """The list is not the one that the lead saw; `proposal` is the list as it stands."""
 
     def __init__(self, message: str, proposal: Proposal) -> None:
@@ -60,14 +56,14 @@ class ListChanged(BonusesRefused):
 def prepare(attached: ProlificStudy, asked: BonusRequest, digest: str, *, by: User, clock: Clock) -> BonusBatch:
     """Store the list that the lead saw (`digest`) and set it up at Prolific, which pays nothing.
 
-    Raises ListChanged, BonusesRefused, ProposalRefused and ProlificError. Where Prolific refuses or sets up something
+    Raises ListChanged, ProlificError and UserError. Where Prolific refuses or sets up something
     else, the list is REFUSED: no money moves before `confirm`.
     """
     proposal = propose(attached, asked)
     if proposal.digest != digest:
         raise ListChanged(_("The list has changed since you saw it. Check it again."), proposal)
     if not proposal.bonuses:
-        raise BonusesRefused(_("There is nothing to pay in this list."))
+        raise UserError(_("There is nothing to pay in this list."))
     batch = _store(attached, asked, proposal, by=by, clock=clock)
     try:
         payment = set_up_bonuses(attached.external_id, [(one.submission, one.minor) for one in proposal.bonuses])
@@ -77,16 +73,16 @@ def prepare(attached: ProlificStudy, asked: BonusRequest, digest: str, *, by: Us
     if payment.study != attached.external_id or payment.amount != batch.total_minor:
         problem = _("Prolific set up another sum than was asked for. Nothing was sent.")
         _move(batch, State.PREPARING, State.REFUSED, clock, by=by, verb="bonuses_refused", problem=problem)
-        raise BonusesRefused(problem)
+        raise UserError(problem)
     try:
         held: dict[str, Any] = {"external_id": payment.id, "charged": payment.charged}
         moved = _move(batch, State.PREPARING, State.PREPARED, clock, by=by, verb="prepare_bonuses", **held)
     except IntegrityError:
         problem = _("Prolific gave the ID of another payment. Nothing was sent.")
         _move(batch, State.PREPARING, State.REFUSED, clock, by=by, verb="bonuses_refused", problem=problem)
-        raise BonusesRefused(problem) from None
+        raise UserError(problem) from None
     if not moved:
-        raise BonusesRefused(_("Setting up took too long. Nothing was sent; begin again."))
+        raise UserError(_("Setting up took too long. Nothing was sent; begin again."))
     return batch
 
 
@@ -124,14 +120,14 @@ def _store(attached: ProlificStudy, asked: BonusRequest, proposal: Proposal, *, 
 def confirm(batch: BonusBatch, typed_minor: int | None, *, by: User, clock: Clock) -> BonusBatch:
     """Send the list: the lead who set it up has typed its total, in minor units. Returns it with its new state.
 
-    Everything that the list rests on is looked at again; where it changed, the list is dropped. Raises BonusesRefused and
+    Everything that the list rests on is looked at again; where it changed, the list is dropped. Raises UserError and
     ProlificError before anything is sent, and nothing afterwards: the state says what became of it.
     """
     _check_confirmable(batch, typed_minor, by=by, clock=clock)
     payments = list(batch.payments.all())
     if change := _changed_at_prolific(batch, payments):
         drop(batch, by=by, clock=clock, problem=change)
-        raise BonusesRefused(change)
+        raise UserError(change)
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=batch.study_id)
         change = _changed_here(batch, payments, study)
@@ -143,24 +139,24 @@ def confirm(batch: BonusBatch, typed_minor: int | None, *, by: User, clock: Cloc
                 return batch
     if change:
         drop(batch, by=by, clock=clock, problem=change)
-        raise BonusesRefused(change)
+        raise UserError(change)
     _pay(batch, by=by, clock=clock)
     return batch
 
 
 def _check_confirmable(batch: BonusBatch, typed_minor: int | None, *, by: User, clock: Clock) -> None:
     if batch.state != State.PREPARED:
-        raise BonusesRefused(
+        raise UserError(
             _("This list cannot be confirmed. Its state: %(state)s.") % {"state": batch.get_state_display()}
         )
     if batch.made_by_id != by.pk:
-        raise BonusesRefused(_("Only the lead who set up this list can confirm it."))
+        raise UserError(_("Only the lead who set up this list can confirm it."))
     if batch.changed_at < clock() - CONFIRMABLE:
         problem = _("The list waited for longer than an hour. Begin again.")
         drop(batch, by=by, clock=clock, problem=problem)
-        raise BonusesRefused(problem)
+        raise UserError(problem)
     if typed_minor != batch.total_minor:
-        raise BonusesRefused(_("This is not the total of the list. Nothing was sent."))
+        raise UserError(_("This is not the total of the list. Nothing was sent."))
 
 
 def _changed_at_prolific(batch: BonusBatch, payments: Sequence[BonusPayment]) -> str:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from django.db import transaction
 
-from annotation.assignment.attention_checks import NotMarkable, mark_gold
+from annotation.assignment.attention_checks import mark_gold
 from annotation.importing import messages
 from annotation.models import Criterion, Study, Task
 from annotation.policies.policies import GOLD
 from annotation.rubrics.scales import describe, number_in
 from annotation.studies.life_cycle import log_event
+from core.errors import UserError
 from core.tables.bad_rows import BadRow, OnBadRow, Place, refuse
 from core.tables.reading import Row, read_rows
 from generation.library.loading import Counts
@@ -70,7 +71,7 @@ def mark_rows(study: Study, rows: Iterable[Row], on_bad: OnBadRow = refuse) -> C
                 continue
             try:
                 mark_gold(answer.task, answer.expected, purpose=answer.purpose, why=answer.why)
-            except NotMarkable as problem:
+            except UserError as problem:
                 on_bad(answer.place.bad(str(problem).rstrip("."), messages.CORRECT_IT()))
                 counts += Counts(skipped=1)
                 continue

@@ -18,10 +18,6 @@ from core.errors import UserError
 LONGEST_REASON = 1000
 
 
-class ExclusionRefused(UserError):
-    """The answers cannot be excluded, or the exclusion cannot be lifted; the message says why and what to do."""
-
-
 @dataclass(frozen=True)
 class Touched:
     """What an exclusion takes: `answers` that count (repeats and checks in), their `tasks`, and `seats` to be filled."""
@@ -90,23 +86,21 @@ def exclude(
 ) -> Exclusion:
     """Exclude the rater's answers from results, all or those since a moment, the later ones too; free their seats.
 
-    Raises ExclusionRefused.
+    Raises UserError.
     """
     reason = reason.strip()
     if rater.kind != Rater.Kind.PERSON or rater.study_id != study.pk:
-        raise ExclusionRefused(
+        raise UserError(
             _(
                 "Only the answers of this study's own raters can be excluded; a judge is left out by the choice of judges."
             )
         )
     if not reason:
-        raise ExclusionRefused(_("Give a reason; it stays in the study's history and in its export."))
+        raise UserError(_("Give a reason; it stays in the study's history and in its export."))
     if len(reason) > LONGEST_REASON:
-        raise ExclusionRefused(
-            _("The reason is too long; shorten it to %(most)d characters.") % {"most": LONGEST_REASON}
-        )
+        raise UserError(_("The reason is too long; shorten it to %(most)d characters.") % {"most": LONGEST_REASON})
     if since is not None and since > clock():
-        raise ExclusionRefused(_("This moment is in the future; choose an earlier one, or exclude all answers."))
+        raise UserError(_("This moment is in the future; choose an earlier one, or exclude all answers."))
     try:
         with transaction.atomic():
             exclusion = Exclusion.objects.create(study=study, rater=rater, since=since, reason=reason, by=by)
@@ -114,7 +108,7 @@ def exclude(
             set_aside(exclusion)
             _log(rater, by, "exclude_answers", after=_said(exclusion) | vars(touched))
     except IntegrityError as error:
-        raise ExclusionRefused(
+        raise UserError(
             _("This rater's answers are already excluded; lift that exclusion first to make another one.")
         ) from error
     set_aside(exclusion)
@@ -124,14 +118,14 @@ def exclude(
 def lift(exclusion: Exclusion, *, by: User | None, clock: Clock = timezone.now) -> TakenBack:
     """Let the answers count again. Those whose seats others have taken make their tasks' overlap larger than planned.
 
-    Raises ExclusionRefused if somebody has lifted it before.
+    Raises UserError if somebody has lifted it before.
     """
     rater = exclusion.rater
     with transaction.atomic():
         now = clock()
         standing = Exclusion.objects.standing().filter(pk=exclusion.pk)
         if not standing.update(lifted_at=now, lifted_by=by):
-            raise ExclusionRefused(_("This exclusion has already been lifted."))
+            raise UserError(_("This exclusion has already been lifted."))
         exclusion.lifted_at, exclusion.lifted_by = now, by
         back = take_back(rater)
         after = {"answers": back.answers, "without_seat": back.unseated}

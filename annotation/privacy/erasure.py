@@ -41,10 +41,6 @@ ERASED = "erased"
 """The name under which an administrator's log keeps entries about an erased account."""
 
 
-class NotErased(UserError):
-    """The account cannot be erased; the sentence says what to do first."""
-
-
 def erase_rater(rater: Rater, *, by: User | None) -> dict[str, int]:
     """Erase the identity and the free texts of one rater and return how many rows each kind had."""
     event = Event(
@@ -57,7 +53,7 @@ def erase_rater(rater: Rater, *, by: User | None) -> dict[str, int]:
 
 
 def erase_account(user: User, *, by: User | None) -> dict[str, int]:
-    """Erase an account with all its raters' identities and free texts; answers stay. Raises NotErased.
+    """Erase an account with all its raters' identities and free texts; answers stay. Raises UserError.
 
     The account's sessions, tokens, memberships and invitations go. What it did stays in the log without a name, and what
     it gave to checklists stays without one, too, except for its comments on questions, which go.
@@ -110,7 +106,7 @@ def only_owner_of(user: User) -> list[str]:
 
 def _keep_owners(user: User) -> None:
     if slugs := only_owner_of(user):
-        raise NotErased(
+        raise UserError(
             _(
                 "This account is the only owner of %(workspaces)s. Make somebody else an owner first, or delete the "
                 "workspace."

@@ -38,17 +38,13 @@ LINK_CLOSED = gettext_noop("The cohort's link is closed.")
 State = MailedInvitation.State
 
 
-class MailRefused(UserError):
-    """The invitations cannot be stored; the message tells the lead which address or limit is at fault."""
-
-
 def is_mail_set_up() -> bool:
     """Return whether the operator has named a mail server."""
     return bool(settings.IDENTITY and settings.IDENTITY.mail)
 
 
 def addresses_in(text: str) -> list[str]:
-    """Return the addresses in a list separated by lines, commas or semicolons, each once. Raises MailRefused."""
+    """Return the addresses in a list separated by lines, commas or semicolons, each once. Raises UserError."""
     found: dict[str, str] = {}
     for entry in filter(None, (one.strip() for one in BETWEEN.split(text))):
         named = NAMED.fullmatch(entry)
@@ -56,14 +52,14 @@ def addresses_in(text: str) -> list[str]:
         try:
             validate_email(address)
         except ValidationError:
-            raise MailRefused(_("“%(entry)s” is not an e-mail address.") % {"entry": entry[:100]}) from None
+            raise UserError(_("“%(entry)s” is not an e-mail address.") % {"entry": entry[:100]}) from None
         if len(address) > 254:
-            raise MailRefused(_("“%(entry)s” is not an e-mail address.") % {"entry": entry[:100]})
+            raise UserError(_("“%(entry)s” is not an e-mail address.") % {"entry": entry[:100]})
         found.setdefault(address.lower(), address)
     if not found:
-        raise MailRefused(_("Enter at least one e-mail address."))
+        raise UserError(_("Enter at least one e-mail address."))
     if len(found) > MOST_AT_ONCE:
-        raise MailRefused(_("Enter at most %(n)s addresses at once.") % {"n": MOST_AT_ONCE})
+        raise UserError(_("Enter at most %(n)s addresses at once.") % {"n": MOST_AT_ONCE})
     return list(found.values())
 
 
@@ -78,11 +74,11 @@ def left_today(cohort: Cohort, *, clock: Clock) -> int:
 def invite(cohort: Cohort, addresses: Sequence[str], *, origin: str, by: User, clock: Clock) -> tuple[int, int]:
     """Store an invitation for each address and ask a worker to send them.
 
-    Returns how many are new and how many addresses were invited before. Raises MailRefused where mail is not set up, where
+    Returns how many are new and how many addresses were invited before. Raises UserError where mail is not set up, where
     the cohort is one of a crowd platform, and beyond the limit of a day.
     """
     if not is_mail_set_up() or cohort.kind == Cohort.Kind.CROWD:
-        raise MailRefused(_("This cohort cannot be invited by e-mail."))
+        raise UserError(_("This cohort cannot be invited by e-mail."))
     with transaction.atomic():
         Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
         invited = MailedInvitation.objects.filter(cohort=cohort).exclude(address="")
@@ -92,7 +88,7 @@ def invite(cohort: Cohort, addresses: Sequence[str], *, origin: str, by: User, c
         count = len(new) + len(listed)
         left = left_today(cohort, clock=clock)
         if count > left:
-            raise MailRefused(
+            raise UserError(
                 _("Your workspace can invite no more than %(n)s people by e-mail today; you entered %(m)s.")
                 % {"n": left, "m": count}
             )
@@ -117,19 +113,19 @@ def held(cohort: Cohort) -> QuerySet[MailedInvitation]:
 def send_held(cohort: Cohort, *, expected: int, origin: str, by: User, clock: Clock) -> int:
     """Ask a worker to send a message to each person of `held`; return how many they are.
 
-    Raises MailRefused unless they are as many as the lead was shown, where mail is not set up, for a cohort of a crowd
+    Raises UserError unless they are as many as the lead was shown, where mail is not set up, for a cohort of a crowd
     platform, and beyond the limit of a day.
     """
     if not is_mail_set_up() or cohort.kind == Cohort.Kind.CROWD:
-        raise MailRefused(_("This cohort cannot be invited by e-mail."))
+        raise UserError(_("This cohort cannot be invited by e-mail."))
     with transaction.atomic():
         Cohort.objects.select_for_update(no_key=True).get(pk=cohort.pk)
         rows, left = held(cohort), left_today(cohort, clock=clock)
         count = rows.count()
         if count != expected:
-            raise MailRefused(_("The list has changed meanwhile. Look at the number of people again."))
+            raise UserError(_("The list has changed meanwhile. Look at the number of people again."))
         if count > left:
-            raise MailRefused(
+            raise UserError(
                 _("Your workspace can invite no more than %(n)s people by e-mail today; the list has %(m)s.")
                 % {"n": left, "m": count}
             )

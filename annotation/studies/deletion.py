@@ -14,10 +14,6 @@ from core.errors import UserError
 from generation.run_fields import AnyRun
 
 
-class NotDeleted(UserError):
-    """The study or workspace cannot be deleted; the sentence says what to do first."""
-
-
 def owns(user: User, workspace_id: int) -> bool:
     return Membership.objects.filter(user=user, workspace=workspace_id, role=Membership.Role.OWNER).exists()
 
@@ -60,7 +56,7 @@ def why_it_stays(row: Study | Workspace, removal: Removal) -> str:
 
 
 def delete(row: Study | Workspace, *, by: User | None) -> dict[str, int]:
-    """Delete the row with all that belongs to it and return the counts by model label. Raises NotDeleted."""
+    """Delete the row with all that belongs to it and return the counts by model label. Raises UserError."""
     study = isinstance(row, Study)
     event = Event(
         workspace_id=row.workspace_id if isinstance(row, Study) else None,
@@ -78,11 +74,11 @@ def delete(row: Study | Workspace, *, by: User | None) -> dict[str, int]:
             row.refresh_from_db()
             removal = what_goes(row)
             if problem := why_it_stays(row, removal):
-                raise NotDeleted(problem)
+                raise UserError(problem)
             event.after = removal.counts()
             removal.carry_out()
     except IntegrityError as error:  # the commit found a row that was added while the deletion was under way
-        raise NotDeleted(_("Somebody is working on it at this moment. Try again.")) from error
+        raise UserError(_("Somebody is working on it at this moment. Try again.")) from error
     return dict(event.after or {})
 
 

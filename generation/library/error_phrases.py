@@ -32,15 +32,11 @@ UNREADABLE = Wording(
 )
 
 
-class BadPhrases(UserError):
-    """A list of phrases cannot be used; the sentence says which line and why."""
-
-
 def phrases_in(text: str, *, opening: bool) -> tuple[str, ...]:
     """Return the phrases of a text, one a line, as they are matched: in lower case, each once, without empty lines.
 
     Those that are an `opening` are compared without leading quotes and Markdown, and with straight apostrophes. Raises
-    BadPhrases.
+    UserError.
     """
     found: dict[str, None] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -50,14 +46,14 @@ def phrases_in(text: str, *, opening: bool) -> tuple[str, ...]:
         if not line.strip():
             continue
         if len(phrase) > LONGEST:
-            raise BadPhrases(TOO_LONG(line=number, n=len(phrase), most=LONGEST))
+            raise UserError(TOO_LONG(line=number, n=len(phrase), most=LONGEST))
         if len(phrase) < SHORTEST:
-            raise BadPhrases(TOO_SHORT(line=number, least=SHORTEST))
+            raise UserError(TOO_SHORT(line=number, least=SHORTEST))
         if not phrase.isprintable():
-            raise BadPhrases(UNREADABLE(line=number))
+            raise UserError(UNREADABLE(line=number))
         found[phrase] = None
     if len(found) > MOST_PHRASES:
-        raise BadPhrases(TOO_MANY(n=len(found), most=MOST_PHRASES))
+        raise UserError(TOO_MANY(n=len(found), most=MOST_PHRASES))
     return tuple(found)
 
 

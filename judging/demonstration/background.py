@@ -28,10 +28,6 @@ from judging.runs.planning.request import RunRequest, Target
 TASK = "judging.make_demonstration"
 
 
-class DemonstrationRefused(UserError):
-    """The workspace has a study of the demonstration's name that is none."""
-
-
 @dataclass(frozen=True)
 class DemonstrationState:
     """How far the demonstration of a workspace is; `judged` of `to_judge` responses have a verdict."""
@@ -73,9 +69,9 @@ def state_of(workspace: Workspace) -> DemonstrationState:
 
 
 def ask_for_demonstration(workspace: Workspace, *, by: User) -> None:
-    """Ask a worker for the demonstration; asking again changes nothing. Raises DemonstrationRefused."""
+    """Ask a worker for the demonstration; asking again changes nothing. Raises UserError."""
     if Study.objects.filter(workspace=workspace, slug=SLUG).exclude(source=SOURCE).exists():
-        raise DemonstrationRefused(
+        raise UserError(
             _(
                 "This workspace has a study of yours called %(slug)s, which is the name of the demonstration. Delete "
                 "that study first."

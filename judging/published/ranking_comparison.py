@@ -26,10 +26,6 @@ NONE = Wording("scores_none", "%(name)s has no line with a model and its score."
 TOO_LONG = Wording("scores_too_long", "%(name)s is too long: at most %(models)s models and %(length)s characters.")
 
 
-class UnreadableScores(UserError):
-    """Scores from elsewhere that cannot be read; the sentence names the line."""
-
-
 @dataclass(frozen=True)
 class RankedScores:
     """A ranking: its name, and the score of each model, higher is better.
@@ -120,10 +116,10 @@ def ranked_scores(board: Leaderboard, name: str) -> RankedScores:
 def read_scores(text: str, name: str) -> RankedScores:
     """Read "model, score" lines, separated by comma, semicolon or tab; the first line may be a head.
 
-    Raises UnreadableScores with the line.
+    Raises UserError with the line.
     """
     if len(text) > LONGEST:
-        raise UnreadableScores(TOO_LONG(name=name, models=MOST_MODELS, length=LONGEST))
+        raise UserError(TOO_LONG(name=name, models=MOST_MODELS, length=LONGEST))
     lines = text.removeprefix("\ufeff").splitlines()
     separator = next((sign for sign in ("\t", ";", ",") if any(sign in line for line in lines)), ",")
     scores: dict[str, float] = {}
@@ -132,19 +128,19 @@ def read_scores(text: str, name: str) -> RankedScores:
             continue
         where = f"{name}, line {number}"
         if len(cells) < 2 or not cells[0].strip():
-            raise UnreadableScores(TWO_COLUMNS(where=where))
+            raise UserError(TWO_COLUMNS(where=where))
         value = _number(cells[1])
         if value is None:
             if not scores and number == 1:
                 continue
-            raise UnreadableScores(NO_NUMBER(where=where, text=repr(cells[1].strip()[:50])))
+            raise UserError(NO_NUMBER(where=where, text=repr(cells[1].strip()[:50])))
         if plain_name(cells[0]) in map(plain_name, scores):
-            raise UnreadableScores(TWICE(where=where, model=cells[0].strip()[:100]))
+            raise UserError(TWICE(where=where, model=cells[0].strip()[:100]))
         scores[cells[0].strip()] = value
     if not scores:
-        raise UnreadableScores(NONE(name=name))
+        raise UserError(NONE(name=name))
     if len(scores) > MOST_MODELS:
-        raise UnreadableScores(TOO_LONG(name=name, models=MOST_MODELS, length=LONGEST))
+        raise UserError(TOO_LONG(name=name, models=MOST_MODELS, length=LONGEST))
     return RankedScores(name, scores)
 
 

@@ -48,10 +48,6 @@ EARLIER_REPLIES = 500
 MICRO = Decimal("0.000001")
 
 
-class TrialRefused(UserError):
-    """The trial cannot begin; the sentence says why."""
-
-
 @dataclass(frozen=True)
 class TrialPrice:
     """What asking once about each of `tasks` may cost. `most`: every answer has the maximum length.
@@ -134,15 +130,15 @@ def _usual_length(judge: Judge) -> float | None:
 def begin_trial(
     judge: Judge, tasks: Sequence[Task], *, source: str, number: int, clock: Clock, user: User | None = None
 ) -> PromptTrial:
-    """Store a trial of the unsaved judge and hand it to a worker. Raises TrialRefused if the month has no room for it."""
+    """Store a trial of the unsaved judge and hand it to a worker. Raises UserError if the month has no room for it."""
     model = judge.language_model
     assert model is not None
     price = price_of_trial(judge, tasks)
     if not price.most.calls:
-        raise TrialRefused(gettext("None of these answers can be asked about, so there is nothing to try."))
+        raise UserError(gettext("None of these answers can be asked about, so there is nothing to try."))
     month = month_of(model.workspace_id, clock)
     if month is not None and month.room < price.most.money:
-        raise TrialRefused(
+        raise UserError(
             gettext(
                 "The trial might cost %(most)s, but only %(room)s of the workspace's limit for this month is left. Try "
                 "fewer answers, or ask an owner to raise the limit."

@@ -10,8 +10,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
+from core.errors import UserError
 from core.web.access import visible_or_404
-from judging.demonstration.background import DemonstrationRefused, ask_for_demonstration, state_of
+from judging.demonstration.background import ask_for_demonstration, state_of
 
 
 def _workspace(request: HttpRequest, slug: str) -> Workspace:
@@ -28,7 +29,7 @@ def demonstration(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             ask_for_demonstration(workspace, by=cast(User, request.user))
-        except DemonstrationRefused as problem:
+        except UserError as problem:
             refusal = str(problem)
         else:
             return redirect("judging:demonstration", workspace.slug)

@@ -16,16 +16,17 @@ from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
 from accounts.sign_in.confirmation import why_not_confirmed
 from annotation.bonuses.amounts import major, minor_units
-from annotation.bonuses.proposals import BonusRequest, Proposal, ProposalRefused, propose
+from annotation.bonuses.proposals import BonusRequest, Proposal, propose
 from annotation.bonuses.record import State, allowance_of, change_cap, reason_words
-from annotation.bonuses.sending import BonusesRefused, ListChanged, confirm, drop, look, mark_abandoned, prepare, settle
+from annotation.bonuses.sending import ListChanged, confirm, drop, look, mark_abandoned, prepare, settle
 from annotation.models import BonusBatch, BonusPayment, Cohort, ProlificStudy, Study
 from annotation.monitoring.payment import CENT
 from annotation.privacy.reads import note_reading
-from annotation.prolific.client import ProlificError, is_prolific_set_up
+from annotation.prolific.client import is_prolific_set_up
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from annotation.web.bonuses.forms import BonusForm, CapForm, in_minor_units
+from core.errors import UserError
 from core.tables.formula_cells import CsvWriter
 from core.web.uploaded_files import takes_files
 
@@ -86,7 +87,7 @@ def bonuses(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
     except ListChanged as changed:
         messages.error(request, str(changed))
         proposal = changed.proposal
-    except (ProposalRefused, BonusesRefused, ProlificError) as problem:
+    except UserError as problem:
         return _page(request, study, cohort, attached, form=form, error=str(problem), status=422)
     return _page(request, study, cohort, attached, form=form, asked=asked, proposal=proposal)
 
@@ -160,14 +161,14 @@ def bonus_batch(request: HttpRequest, slug: str, cohort_id: int, public_id: str)
         try:
             if error := _act(request, batch):
                 return _list_page(request, study, batch, error=error, status=422)
-        except (BonusesRefused, ProlificError) as problem:
+        except UserError as problem:
             messages.error(request, str(problem))
         return redirect("annotation:bonus_batch", study, cohort.pk, batch.public_id)
     return _list_page(request, study, batch)
 
 
 def _act(request: HttpRequest, batch: BonusBatch) -> str:
-    """Do what the form asks; return what is wrong with its fields. Raises BonusesRefused and ProlificError."""
+    """Do what the form asks; return what is wrong with its fields. Raises UserError."""
     user, do = cast(User, request.user), request.POST.get("do")
     if do == "confirm":
         if error := why_not_confirmed(request, user, request.POST.get("password", "")):

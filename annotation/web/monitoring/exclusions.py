@@ -15,16 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Exclusion, Rater, Study
-from annotation.monitoring.exclusion import (
-    LONGEST_REASON,
-    ExclusionRefused,
-    exclude,
-    lift,
-    preview_exclusion,
-    standing_exclusion,
-)
+from annotation.monitoring.exclusion import LONGEST_REASON, exclude, lift, preview_exclusion, standing_exclusion
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
 
@@ -62,7 +56,7 @@ def exclusion_page(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
         if form.is_valid():
             try:
                 exclusion = exclude(study, rater, by=user, **form.cleaned_data)
-            except ExclusionRefused as refused:
+            except UserError as refused:
                 form.add_error(None, for_reader(refused))
             else:
                 _tell_excluded(request, exclusion)
@@ -85,7 +79,7 @@ def lift_exclusion(request: HttpRequest, slug: str, rater_id: str) -> HttpRespon
     )
     try:
         back = lift(exclusion, by=user)
-    except ExclusionRefused as refused:
+    except UserError as refused:
         messages.info(request, for_reader(refused))
         return redirect("annotation:rater", study, rater.public_id)
     told = ngettext("%(n)s answer counts again.", "%(n)s answers count again.", back.answers) % {"n": back.answers}

@@ -13,10 +13,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Event, User
 from annotation.models import Rater
-from annotation.privacy.erasure import NotErased, erase_account, erase_rater, what_account_loses
+from annotation.privacy.erasure import erase_account, erase_rater, what_account_loses
 from annotation.privacy.own_data import data_of, own_data_of, raters_of
 from annotation.recruitment.participation import end_sessions, rater_known, rater_page, study_to_rate
 from annotation.studies.nouns import in_words
+from core.errors import UserError
 
 CONFIRMED = "erase"
 FRESH_SECONDS = 600
@@ -65,7 +66,7 @@ def erase_own_account(request: HttpRequest) -> HttpResponse:
         if not error:
             try:
                 erase_account(user, by=user)
-            except NotErased as problem:
+            except UserError as problem:
                 error, status = str(problem), 409
             else:
                 logout(request)

@@ -19,7 +19,7 @@ from accounts.sign_in.client_address import client_address
 from annotation.assignment.attention_checks import check_tasks
 from annotation.assignment.next_task import has_more
 from annotation.assignment.no_slot import look_again, seat_wait
-from annotation.assignment.rater_status import CannotAppeal, appeal, ensure_standing, is_stopped, pass_mark, stage_of
+from annotation.assignment.rater_status import appeal, ensure_standing, is_stopped, pass_mark, stage_of
 from annotation.assignment.time_left import money
 from annotation.models import GIVEN, Assignment, Cohort, MailedInvitation, Rater, Standing, Study, TimeCorrection
 from annotation.policies.policies import Policies
@@ -65,6 +65,7 @@ from annotation.rubrics.scales import number_text
 from annotation.texts.rendering import render_text
 from annotation.web.rating.feedback import feedback_on, seconds_open
 from annotation.web.rating.forms import AppealForm, TimeForm
+from core.errors import UserError
 from core.messages.localized import localized
 from core.text import storable
 
@@ -342,7 +343,7 @@ def appeal_pause(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         try:
             appeal(rater, form.cleaned_data["text"])
-        except CannotAppeal as problem:
+        except UserError as problem:
             messages.info(request, str(problem))
         else:
             messages.success(request, _("Your appeal has been sent to the lead. Check this page again later."))

@@ -20,7 +20,6 @@ from accounts.permissions import results_page
 from annotation.models import Cohort, MailedInvitation, Study
 from annotation.privacy.reads import note_reading
 from annotation.recruitment.mailing import (
-    MailRefused,
     addresses_in,
     erase_address,
     held,
@@ -32,6 +31,7 @@ from annotation.recruitment.mailing import (
 )
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
+from core.errors import UserError
 from core.tables.formula_cells import CsvWriter
 from core.text import storable
 
@@ -57,13 +57,13 @@ def mail_invitations(request: HttpRequest, slug: str, cohort_id: int) -> HttpRes
             try:
                 origin = request.build_absolute_uri("/")
                 new, known = invite(cohort, addresses_in(entered), origin=origin, by=user, clock=timezone.now)
-            except MailRefused as refusal:
+            except UserError as refusal:
                 return _page(request, study, cohort, entered=entered, error=str(refusal), status=422)
             _told(request, new, known)
         case "send":
             try:
                 _send(request, cohort, user)
-            except MailRefused as refusal:
+            except UserError as refusal:
                 return _page(request, study, cohort, refused=str(refusal), status=422)
         case "resend":
             count = resend_failed(cohort, by=user)
@@ -82,10 +82,10 @@ def mail_invitations(request: HttpRequest, slug: str, cohort_id: int) -> HttpRes
 
 
 def _send(request: HttpRequest, cohort: Cohort, user: User) -> None:
-    """Send what the lead has confirmed, to as many people as they were shown. Raises MailRefused."""
+    """Send what the lead has confirmed, to as many people as they were shown. Raises UserError."""
     shown = request.POST.get("people", "")
     if not request.POST.get("confirmed") or not (shown.isdecimal() and shown.isascii() and len(shown) < 10):
-        raise MailRefused(_("Confirm that the messages are to be sent. None has been sent."))
+        raise UserError(_("Confirm that the messages are to be sent. None has been sent."))
     origin = request.build_absolute_uri("/")
     sent = send_held(cohort, expected=int(shown), origin=origin, by=user, clock=timezone.now)
     _told(request, sent, 0)

@@ -13,8 +13,9 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import Study
 from annotation.studies.access import study_led_by
-from annotation.studies.deletion import NotDeleted, delete, owned_or_404, what_goes, why_it_stays, why_not_now
+from annotation.studies.deletion import delete, owned_or_404, what_goes, why_it_stays, why_not_now
 from annotation.studies.nouns import in_words
+from core.errors import UserError
 from core.web.access import visible_or_404
 
 
@@ -46,7 +47,7 @@ def _page(request: HttpRequest, row: Study | Workspace) -> HttpResponse:
         if request.POST.get("slug") == row.slug:
             try:
                 delete(row, by=cast(User, request.user))
-            except NotDeleted as problem:
+            except UserError as problem:
                 error, status = str(problem), 409
             else:
                 messages.success(request, _("%(name)s has been deleted.") % {"name": row.slug})

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.assignment.attention_checks import PURPOSES as MARKED, NotMarkable, check_tasks, mark_gold
+from annotation.assignment.attention_checks import PURPOSES as MARKED, check_tasks, mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Rater, Seat, Study, Task
 from annotation.policies.policies import CONTROL, GOLD, Policies
@@ -27,6 +27,7 @@ from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
 from annotation.web.rating.screens import part_shown
 from annotation.web.study.texts import texts_of
+from core.errors import UserError
 from core.messages.localized import localized
 from core.messages.rendering import for_reader
 
@@ -211,7 +212,7 @@ def mark_task(request: HttpRequest, slug: str, task_id: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             mark_gold(task, form.expected(), purpose=form.cleaned_data["purpose"], why=form.why())
-        except NotMarkable as problem:
+        except UserError as problem:
             form.add_error(None, str(problem))
         else:
             log_event(

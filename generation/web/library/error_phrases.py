@@ -19,7 +19,6 @@ from core.web.access import visible_or_404
 from generation.library.error_phrases import (
     LONGEST,
     MOST_PHRASES,
-    BadPhrases,
     has_own_phrases,
     phrases_in,
     restore_phrases,
@@ -60,7 +59,7 @@ class PhrasesForm(forms.Form):
 def _phrases(text: str, *, opening: bool) -> tuple[str, ...]:
     try:
         return phrases_in(text, opening=opening)
-    except BadPhrases as error:
+    except UserError as error:
         raise ValidationError(for_reader(error)) from error
 
 

@@ -18,6 +18,7 @@ from accounts.models import User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Task
 from calibration.figures.drawing import shortest
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of, price_of
@@ -27,7 +28,7 @@ from judging.models import Judge, PromptTrial, TrialItem
 from judging.runs.life_cycle import REASON_TEXTS, NotPossible, cancel_run
 from judging.runs.verdict_lists import MeanScore
 from judging.trials.chosen_tasks import tasks_to_try
-from judging.trials.records import KEPT, SIZES, TrialPrice, TrialRefused, begin_trial, draft_judge, price_of_trial
+from judging.trials.records import KEPT, SIZES, TrialPrice, begin_trial, draft_judge, price_of_trial
 from judging.trials.results import TriedAnswer, TriedCriterion, reason_of, result_of
 from judging.web.judges.forms import JudgeForm
 from judging.web.judges.method_messages import method_words
@@ -101,7 +102,7 @@ def trial_begun(request: HttpRequest, offer: Offer) -> PromptTrial | None:
             clock=timezone.now,
             user=cast(User, request.user),
         )
-    except TrialRefused as error:
+    except UserError as error:
         offer.problem = str(error)
     return None
 

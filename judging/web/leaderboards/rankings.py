@@ -17,19 +17,13 @@ from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import ResultPage
 from calibration.web.failed_judges import marking
 from calibration.web.serving import file_of
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.table import Leaderboard, verdicts_on
-from judging.published.ranking_comparison import (
-    LONGEST,
-    RankedScores,
-    UnreadableScores,
-    compare_rankings,
-    ranked_scores,
-    read_scores,
-)
+from judging.published.ranking_comparison import LONGEST, RankedScores, compare_rankings, ranked_scores, read_scores
 from judging.web.leaderboards.filter_menus import default_weights
 from judging.web.leaderboards.page import board_or_reason, board_provenance, chosen_judge
 from judging.web.leaderboards.ranking_blocks import blocks_of, opening_of
@@ -71,7 +65,7 @@ def _rankings_beside(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             request.session[KEPT] = _posted(request)
-        except UnreadableScores as error:
+        except UserError as error:
             problem = for_reader(error)
         else:
             query = request.GET.copy()
@@ -87,7 +81,7 @@ def _rankings_beside(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _posted(request: HttpRequest) -> list[str]:
-    """Return the name and the text of the scores that were sent. Raises UnreadableScores."""
+    """Return the name and the text of the scores that were sent. Raises UserError."""
     file = request.FILES.get("file")
     name, text = gettext("Scores"), request.POST.get("text", "")
     if file is not None:

@@ -15,7 +15,8 @@ from annotation.importing import undo
 from annotation.importing.undo import NotUndone, undo_import
 from annotation.models import Assignment, Criterion, LateChange, Score, Study
 from annotation.studies import deletion
-from annotation.studies.deletion import NotDeleted, delete
+from annotation.studies.deletion import delete
+from core.errors import UserError
 from generation.models import Import
 from tests.annotation.raters_at_work import answers_to, make_study
 from tests.annotation.tables import RATINGS, load, written
@@ -186,7 +187,7 @@ def test_an_answer_and_the_deletion_of_its_study(one_within_the_other, at_once, 
         return outcome_of(lambda: record_answer(assignment=begun, answers=given, clock=timezone.now), TaskRemoved)
 
     def deletes():
-        return outcome_of(lambda: delete(Study.objects.get(), by=None), NotDeleted)
+        return outcome_of(lambda: delete(Study.objects.get(), by=None), UserError)
 
     if within[0] is deletion:
         deleted, answered = one_within_the_other(deletes, answers, within)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from annotation.answers.recording import record_answer
 from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.new_slots import make_seats
-from annotation.assignment.next_task import RaterStopped, next_assignment
+from annotation.assignment.next_task import StudyNotOpen, next_assignment
 from annotation.assignment.rater_status import pause, resume
 from annotation.models import Assignment, CheckOutcome, LateChange, Rater, Score, Seat, Standing, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate
@@ -158,7 +158,7 @@ class TestGoldStaysHidden:
                     number += 1
                     if failed is None and assignment.status == "checked":
                         failed = number
-            except RaterStopped:
+            except StudyNotOpen:
                 delays.append(number - failed)
         assert all(1 <= delay <= 5 for delay in delays)
         assert len(set(delays)) > 1
@@ -172,7 +172,7 @@ class TestGoldStaysHidden:
         Standing.objects.update(stops_at=1000)
         study.policies["quota"] = given
         study.save()
-        with pytest.raises(RaterStopped):
+        with pytest.raises(StudyNotOpen, match="may not go on"):
             give(rater, study, 5)
         assert Standing.objects.get().state == "paused"
 

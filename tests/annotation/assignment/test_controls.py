@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from annotation.answers.recording import Answer, record_answer
-from annotation.assignment.attention_checks import NotMarkable, check_tasks, make_controls, mark_gold
+from annotation.assignment.attention_checks import check_tasks, make_controls, mark_gold
 from annotation.assignment.new_slots import make_seats
 from annotation.models import Assignment, CheckOutcome, Criterion, Seat, Task
 from annotation.rules.degrading import Damage
 from annotation.rules.marking import admits, below, missed
 from calibration.data.frames import EVERY_KIND
 from calibration.data.scores import score_frame
+from core.errors import UserError
 from generation.models import Response
 from tests.annotation.raters_at_work import answer, answers_to, clock, make_pairs, make_study, work
 from tests.factories import make_answer, make_judge_rater, make_rater
@@ -102,7 +103,7 @@ class TestMaking:
     )
     def test_nonsense_is_refused(self, expected, purpose, message):
         task = make_study(tasks=1).tasks.get()
-        with pytest.raises(NotMarkable, match=message):
+        with pytest.raises(UserError, match=message):
             mark_gold(task, expected, purpose=purpose)
 
     def test_a_task_that_a_judge_alone_answered_is_made_gold(self):
@@ -115,7 +116,7 @@ class TestMaking:
     def test_a_task_somebody_has_is_not_made_gold(self):
         study = make_study(tasks=1)
         work(make_rater(study), study)
-        with pytest.raises(NotMarkable, match="already been given"):
+        with pytest.raises(UserError, match="already been given"):
             mark_gold(study.tasks.get(), {"overall": 5})
 
 

@@ -13,7 +13,7 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import lease_seconds, release_expired, renew_lease
 from annotation.assignment.new_slots import make_seats
 from annotation.assignment.next_task import StudyNotOpen, has_more, next_assignment
-from annotation.assignment.rater_progress import NoTaskLeft, QuotaReached, TooFast, progress_of
+from annotation.assignment.rater_progress import NoTaskLeft, TooFast, progress_of
 from annotation.assignment.rater_status import pause
 from annotation.assignment.slots import claim_slot, regain_seat
 from annotation.models import Assignment, Rater, Seat, Task
@@ -303,7 +303,7 @@ def test_a_quota_ends_a_raters_work(study):
     study.policies["quota"] = 1
     rater = make_rater(study)
     submit(next_assignment(rater, study, clock=noon)[0])
-    with pytest.raises(QuotaReached):
+    with pytest.raises(NoTaskLeft, match="are given"):
         next_assignment(rater, study, clock=noon)
 
 
@@ -318,17 +318,20 @@ def test_a_quota_is_of_answers_of_any_kind_and_of_one_rater(study):
     submit(first)
     Assignment.objects.filter(pk=first.pk).update(status="surplus")
     submit(next_assignment(rater, study, clock=noon)[0])
-    with pytest.raises(QuotaReached):
+    with pytest.raises(NoTaskLeft, match="are given"):
         next_assignment(rater, study, clock=noon)
 
 
-@pytest.mark.parametrize(("policy", "refusal"), [("quota", QuotaReached), ("answers_per_hour", TooFast)])
+@pytest.mark.parametrize(
+    ("policy", "refusal"),
+    [("quota", "1 answers of 1 are given"), ("answers_per_hour", "1 answers of 1 an hour are given")],
+)
 def test_who_is_refused_more_is_refused_it_every_time_and_holds_no_seat(study, policy, refusal):
     study.policies[policy] = 1
     rater = make_rater(study)
     submit(next_assignment(rater, study, clock=noon)[0])
     for _ in range(2):
-        with pytest.raises(refusal):
+        with pytest.raises(NoTaskLeft, match=refusal):
             next_assignment(rater, study, clock=noon)
     assert not Seat.objects.filter(state="held").exists()
 

@@ -17,9 +17,10 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.leases import release_expired
 from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, Exclusion, Flag, Rater, Score, Seat
-from annotation.monitoring.exclusion import ExclusionRefused, exclude, lift
+from annotation.monitoring.exclusion import exclude, lift
 from annotation.recruitment.cohorts import make_cohort
 from annotation.studies.life_cycle import release_rater
+from core.errors import UserError
 from tests.annotation.raters_at_work import answers_to, make_study
 from tests.factories import make_user
 
@@ -312,7 +313,7 @@ def test_two_leads_exclude_at_once(study, at_once):
     def excludes():
         try:
             return exclude(study, rater, since=None, reason="too fast", by=None) and "excluded"
-        except ExclusionRefused:
+        except UserError:
             return "refused"
 
     assert sorted(at_once(excludes, excludes)) == ["excluded", "refused"]

@@ -8,9 +8,8 @@ from django.urls import reverse
 from accounts.models import Event
 from annotation.assignment.attention_checks import make_controls, mark_gold
 from annotation.assignment.new_slots import make_seats
-from annotation.assignment.next_task import RaterStopped, has_more, next_assignment
+from annotation.assignment.next_task import StudyNotOpen, has_more, next_assignment
 from annotation.assignment.rater_status import (
-    CannotAppeal,
     Stage,
     appeal,
     is_stopped,
@@ -23,6 +22,7 @@ from annotation.assignment.rater_status import (
 from annotation.models import Assignment, CheckOutcome, Flag, Rater, Standing, Study
 from annotation.policies.policies import BadPolicy
 from annotation.recruitment.participation import rater_in
+from core.errors import UserError
 from tests.annotation.raters_at_work import answer, clock, make_study, work
 from tests.factories import make_rater, make_user
 from tests.markup import markup
@@ -89,7 +89,7 @@ def test_the_pass_mark_decides(right, passes):
     if passes:
         assert next_of(rater, study).conditions == {}
         return
-    with pytest.raises(RaterStopped):
+    with pytest.raises(StudyNotOpen, match="may not go on"):
         next_of(rater, study)
     assert Standing.objects.get().state == "failed"
     assert not has_more(study, rater, clock=clock())
@@ -120,7 +120,7 @@ def test_fewer_items_than_asked_for_are_held_to_the_same_share():
     rater = make_rater(study)
     answer(next_of(rater, study))
     answer(next_of(rater, study), 1.0)
-    with pytest.raises(RaterStopped):
+    with pytest.raises(StudyNotOpen, match="may not go on"):
         next_of(rater, study)
 
 
@@ -131,7 +131,7 @@ def test_skipped_items_are_not_passed():
     rater = make_rater(study)
     for _ in range(4):
         skip(assignment=next_of(rater, study), reason="other", clock=clock())
-    with pytest.raises(RaterStopped):
+    with pytest.raises(StudyNotOpen, match="may not go on"):
         next_of(rater, study)
 
 
@@ -163,7 +163,7 @@ def test_neither_practice_nor_what_others_answer_qualifies():
         answer(next_of(colleague, study))
         answer(next_of(rater, study), 0.5 if Standing.objects.get(rater=rater).trained_at is None else 1.0)
     assert next_of(colleague, study).conditions == {}
-    with pytest.raises(RaterStopped):
+    with pytest.raises(StudyNotOpen, match="may not go on"):
         next_of(rater, study)
     event = Event.objects.get(verb="not_qualified")
     assert (event.object_id, event.actor) == (rater.public_id, None)
@@ -199,7 +199,7 @@ class TestPausing:
         while True:
             try:
                 answer(next_of(rater, study), 1.0)
-            except RaterStopped:
+            except StudyNotOpen:
                 break
             if decided is None and Standing.objects.filter(rater=rater, stops_at__isnull=False).exists():
                 decided = CheckOutcome.objects.count() - before
@@ -302,7 +302,7 @@ class TestPausing:
     def test_a_lead_pauses_with_a_message(self, study):
         rater = make_rater(study)
         pause(rater, message="Please call me.", by=None)
-        with pytest.raises(RaterStopped):
+        with pytest.raises(StudyNotOpen, match="may not go on"):
             next_of(rater, study)
         assert why_stopped(rater) == "Please call me."
 
@@ -324,13 +324,13 @@ class TestPausing:
         rater = make_rater(study)
         for _ in range(4):
             answer(next_of(rater, study), 1.0)
-        with pytest.raises(RaterStopped):
+        with pytest.raises(StudyNotOpen, match="may not go on"):
             next_of(rater, study)
         resume(rater, clock=clock(), by=None)
         assert next_of(rater, study).conditions == {}
 
     def test_who_is_not_stopped_has_nothing_to_appeal_against(self, study):
-        with pytest.raises(CannotAppeal):
+        with pytest.raises(UserError, match="nothing to appeal"):
             appeal(make_rater(study), "Why?")
 
 

@@ -3,13 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from annotation.bonuses.proposals import ProposalRefused
 from annotation.bonuses.record import allowance_of
 from annotation.bonuses.sending import confirm
 from annotation.models import BonusBatch, CheckOutcome
 from annotation.policies.policies import CONTROL
 from annotation.privacy.erasure import erase_rater
 from annotation.recruitment.cohorts import erase_identity
+from core.errors import UserError
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +88,7 @@ def test_what_is_owed_beyond_reward_and_bonuses(crowd):
 @pytest.mark.parametrize("said", [{"presentment_currency_code": "USD"}, {"presentment_currency_code": None}])
 def test_what_is_owed_is_not_paid_in_another_currency(crowd, prolific, said):
     prolific.studies["s1"] |= said
-    with pytest.raises(ProposalRefused, match="GBP"):
+    with pytest.raises(UserError, match="GBP"):
         crowd.propose(basis="hours")
 
 
@@ -129,7 +129,7 @@ def test_who_was_erased_is_not_led_back_to_the_platform(crowd, erase):
 
 def test_an_empty_or_endless_list_is_refused(crowd):
     for text in ("", "\n \n", "R1,1\n" * 2001):
-        with pytest.raises(ProposalRefused):
+        with pytest.raises(UserError, match=r"at least one rater|at most"):
             crowd.propose(text)
 
 

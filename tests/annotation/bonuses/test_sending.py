@@ -10,11 +10,12 @@ from django.utils import timezone
 from accounts.models import Event
 from annotation.bonuses import sending
 from annotation.bonuses.record import allowance_of, sent_to_raters
-from annotation.bonuses.sending import BonusesRefused, ListChanged, confirm, drop, look, prepare, settle, sweep
+from annotation.bonuses.sending import ListChanged, confirm, drop, look, prepare, settle, sweep
 from annotation.models import BonusBatch, BonusPayment
 from annotation.prolific import client
 from annotation.prolific.client import ProlificError
 from annotation.tasks import sweep_prolific
+from core.errors import UserError
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -73,9 +74,9 @@ def test_confirming_again_does_nothing(crowd, prolific):
     batch = crowd.prepare(LIST)
     stale = BonusBatch.objects.get(pk=batch.pk)
     send(crowd, batch)
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="cannot be confirmed"):
         send(crowd, batch)
-    with pytest.raises(BonusesRefused):  # the other tab has read the list before
+    with pytest.raises(UserError, match="shows other bonuses"):  # the other tab has read the list before
         send(crowd, stale)
     sweep(later(600))
     sweep_prolific()
@@ -96,10 +97,10 @@ def test_only_the_same_lead_confirms_with_the_exact_total_within_the_hour(crowd,
     batch = crowd.prepare(LIST)
     other = make_user("lead", crowd.study.workspace)
     for given in ({"typed": 374}, {"typed": None}, {"typed": 37500}, {"by": other}):
-        with pytest.raises(BonusesRefused):
+        with pytest.raises(UserError, match=r"not the total|Only the lead"):
             send(crowd, batch, **given)
         assert state_of(batch) == "prepared"
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="longer than an hour"):
         confirm(batch, TOTAL, by=crowd.lead, clock=later(61))
     assert state_of(batch) == "dropped" and not asked_to_pay(prolific)
 
@@ -130,7 +131,7 @@ def test_what_the_list_rests_on_is_looked_at_again(crowd, prolific, change):
     batch = crowd.prepare(LIST)
     change(crowd, prolific)
     before = (list(prolific.paid), len(asked_to_pay(prolific)))
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="list was dropped"):
         send(crowd, batch)
     assert state_of(batch) == "dropped"
     assert (prolific.paid, len(asked_to_pay(prolific))) == before
@@ -161,7 +162,7 @@ def test_a_process_killed_before_it_asks_to_pay_leaves_the_list_uncertain(crowd,
     assert state_of(batch) == "uncertain" and allowance_of(crowd.study).spent == TOTAL
     monkeypatch.undo()
     for _again in range(3):
-        with pytest.raises(BonusesRefused):
+        with pytest.raises(UserError, match="cannot be confirmed"):
             send(crowd, batch)
         sweep(later(20))
         look(batch, timezone.now)
@@ -193,7 +194,7 @@ def test_an_answer_that_says_nothing_leaves_the_list_uncertain(crowd, prolific, 
     assert send(crowd, batch).state == "uncertain" and batch.problem
     prolific.faults.clear()
     assert allowance_of(crowd.study).spent == TOTAL
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="cannot be confirmed"):
         send(crowd, batch)
     assert crowd.propose("R1,1", purpose="Another").bonuses == ()
     sweep(later(10))
@@ -220,7 +221,7 @@ def test_a_refusal_to_pay_sent_nothing_and_frees_the_cap(crowd, prolific, status
     assert send(crowd, batch).state == "refused" and str(status) in batch.problem
     assert allowance_of(crowd.study).spent == 0
     prolific.faults.clear()
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="cannot be confirmed"):
         send(crowd, batch)
     assert prolific.paid == []
 
@@ -255,7 +256,7 @@ def test_another_sum_than_was_asked_for_is_refused(crowd, prolific, said):
         return status, (answer | said if path.endswith(SET_UP) else answer)
 
     prolific.respond = other
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="another sum"):
         crowd.prepare(LIST)
     assert BonusBatch.objects.get().state == "refused"
 
@@ -269,7 +270,7 @@ def test_the_same_payment_of_prolific_belongs_to_one_list(crowd, prolific):
         return status, (answer | {"id": first.external_id} if path.endswith(SET_UP) else answer)
 
     prolific.respond = same
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="another payment"):
         crowd.prepare("R2,1", purpose="two")
     assert BonusBatch.objects.get(purpose="two").state == "refused"
 
@@ -308,7 +309,7 @@ def test_a_restored_backup_pays_nobody_twice(crowd, prolific):
     send(crowd, batch)
     BonusBatch.objects.filter(pk=batch.pk).update(state="prepared", confirmed_at=None, confirmed_by=None)
     batch.refresh_from_db()
-    with pytest.raises(BonusesRefused):
+    with pytest.raises(UserError, match="shows other bonuses"):
         send(crowd, batch)
     assert state_of(batch) == "dropped"
     assert crowd.propose(LIST).bonuses == ()  # Prolific shows what this record does not know
@@ -359,7 +360,7 @@ class TestAtOnce:
                 batch = BonusBatch.objects.select_related("study").get(pk=pk)
                 try:
                     return send(crowd, batch, typed=typed).state
-                except BonusesRefused:
+                except UserError:
                     return "refused with a sentence"
 
             monkeypatch.setattr(sending, "_changed_at_prolific", waiting)

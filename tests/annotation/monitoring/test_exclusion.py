@@ -15,16 +15,10 @@ from annotation.assignment.attention_checks import mark_gold
 from annotation.assignment.next_task import next_assignment
 from annotation.assignment.rater_status import pause
 from annotation.models import Assignment, Exclusion, Rater, Seat
-from annotation.monitoring.exclusion import (
-    ExclusionRefused,
-    exclude,
-    excluded_in,
-    lift,
-    preview_exclusion,
-    standing_exclusion,
-)
+from annotation.monitoring.exclusion import exclude, excluded_in, lift, preview_exclusion, standing_exclusion
 from annotation.monitoring.progress import rater_rows, study_rows
 from annotation.studies.life_cycle import set_status
+from core.errors import UserError
 from tests.annotation.raters_at_work import NOON, answers_to, clock, make_study, work
 from tests.annotation.tables import load, written
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
@@ -190,14 +184,14 @@ def test_the_rater_sees_their_own_work_as_before(study, ann, client):
 )
 def test_refusals(study, ann, since, reason, said):
     moment = timezone.now() + since if since else None
-    with pytest.raises(ExclusionRefused, match=said):
+    with pytest.raises(UserError, match=said):
         exclude(study, ann, since=moment, reason=reason, by=None)
     assert not Exclusion.objects.exists() and not Event.objects.filter(verb="exclude_answers").exists()
 
 
 def test_one_exclusion_stands_at_a_time(study, ann):
     exclude(study, ann, since=None, reason=WHY, by=None)
-    with pytest.raises(ExclusionRefused, match="already excluded"):
+    with pytest.raises(UserError, match="already excluded"):
         exclude(study, ann, since=None, reason=WHY, by=None)
     with pytest.raises(IntegrityError):
         Exclusion.objects.create(study=study, rater=ann, reason=WHY)
@@ -207,7 +201,7 @@ def test_judges_keys_and_raters_of_other_studies_are_refused(study, ann):
     other = make_checklist_study(slug="other")
     key = Rater.objects.create(workspace=study.workspace, study=study, kind="key", label="lead")
     for rater in (make_judge_rater(study.workspace), key, make_rater(other)):
-        with pytest.raises(ExclusionRefused):
+        with pytest.raises(UserError, match="own raters"):
             exclude(study, rater, since=None, reason=WHY, by=None)
 
 

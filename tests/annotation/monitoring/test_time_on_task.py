@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.answers.recording import Timing, record_answer, skip
-from annotation.assignment.next_task import RaterStopped, hold_next, next_assignment
+from annotation.assignment.next_task import StudyNotOpen, hold_next, next_assignment
 from annotation.assignment.rater_status import resume
 from annotation.models import Assignment, Rater, Standing, Task, TimeCorrection
 from annotation.policies.policies import BadPolicy
@@ -184,7 +184,7 @@ class TestPace:
         standing = Standing.objects.get()
         assert (standing.state, standing.cause) == ("paused", "pace")
         assert Event.objects.get(verb="pause_rater").after == {"state": "paused", "cause": "pace"}
-        with pytest.raises(RaterStopped):
+        with pytest.raises(StudyNotOpen, match="may not go on"):
             give(rater, study, 1)
         resume(Rater.objects.get(pk=rater.pk), clock=clock(), by=None)
         assert [give(rater, study, 1)[1] for _ in range(3)] == ["recorded", "recorded", "told"]

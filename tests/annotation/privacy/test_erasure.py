@@ -17,11 +17,12 @@ from accounts.api.tokens import issue_token
 from accounts.models import Event, Membership, User
 from annotation.assignment.rater_notes import write_note
 from annotation.models import Assignment, Draft, Flag, LateChange, Participant, Rater, Score, TimeCorrection
-from annotation.privacy.erasure import NotErased, erase_account, erase_rater
+from annotation.privacy.erasure import erase_account, erase_rater
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from annotation.studies.life_cycle import log_event
 from annotation.web.recruitment.cohorts import people_of
 from calibration.models import Report
+from core.errors import UserError
 from judging.archive.export import export_study
 from tests.annotation.raters_at_work import clock, make_study, work
 from tests.factories import make_rater, make_user, make_workspace
@@ -194,7 +195,7 @@ def test_an_account_without_a_password_needs_a_fresh_session(rosa, client):
 
 
 def test_the_only_owner_of_a_workspace_is_not_erased(owner, client):
-    with pytest.raises(NotErased, match="only owner of lab"):
+    with pytest.raises(UserError, match="only owner of lab"):
         erase_account(owner, by=None)
     client.force_login(owner)
     answer = client.post(reverse("annotation:erase_own_account"), {"password": "plumb line 12"})

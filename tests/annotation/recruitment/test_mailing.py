@@ -17,8 +17,9 @@ from annotation.privacy.erasure import erase_rater
 from annotation.privacy.own_data import data_of
 from annotation.recruitment import mailing
 from annotation.recruitment.cohorts import erase_identity, make_cohort
-from annotation.recruitment.mailing import MailRefused, addresses_in, send_waiting
+from annotation.recruitment.mailing import addresses_in, send_waiting
 from config.identity import Identity
+from core.errors import UserError
 from tests.annotation.raters_at_work import make_study
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
@@ -158,7 +159,7 @@ def test_no_more_are_stored_in_a_day_than_the_limit_allows(lead, cohort, setting
     "text", ["ann", "ann@", "a@example.org\nann@x", " ", "a@example.org\nBcc: x", "a b@example.org"]
 )
 def test_what_is_no_address_is_refused(text):
-    with pytest.raises(MailRefused):
+    with pytest.raises(UserError, match="e-mail address"):
         addresses_in(text)
 
 

@@ -9,8 +9,9 @@ from django.urls import reverse
 
 from accounts.models import Event, User, Workspace
 from annotation.models import Assignment, Rater, Score, Study, Task
-from annotation.studies.deletion import NotDeleted, delete
+from annotation.studies.deletion import delete
 from calibration.models import Fit, Report
+from core.errors import UserError
 from generation.models import Endpoint, EndpointGrant, Import, Response
 from judging.models import Judge, JudgeRun, PlannedItem, Reply, Watch
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
@@ -89,7 +90,7 @@ def test_a_workspace_goes_whole_and_its_events_outlive_it(study, owner):
 def test_what_others_use_stays(study, owner):
     other = make_checklist_study(slug="review", instructions=1, models=1)
     Task.objects.filter(study=other).update(reviews=Assignment.objects.filter(task__study=study).first())
-    with pytest.raises(NotDeleted, match="review"):
+    with pytest.raises(UserError, match="review"):
         delete(study, by=owner)
     assert Score.objects.count() == 3
 
@@ -100,11 +101,11 @@ def test_work_in_progress_is_ended_first(study, owner, state):
         Study.objects.update(status="open")
     else:
         JudgeRun.objects.update(status="running")
-    with pytest.raises(NotDeleted, match="first"):
+    with pytest.raises(UserError, match="first"):
         delete(Study.objects.get(), by=owner)
     assert Study.objects.exists()
     if state == "running":
-        with pytest.raises(NotDeleted, match="Runs are in progress"):
+        with pytest.raises(UserError, match="Runs are in progress"):
             delete(Workspace.objects.get(), by=owner)
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Score
+from core.errors import UserError
 from generation.execution.monthly_limit import set_limit, spent_this_month
 from generation.execution.write_ahead_log import LoggedReply
 from generation.llm.errors import Unauthorised
@@ -18,15 +19,7 @@ from judging.judges.making import create_judge, stock_prompt
 from judging.models import Judge, JudgeRun, PromptTrial
 from judging.trials.chosen_tasks import spread, tasks_to_try
 from judging.trials.queue import work_on_trial
-from judging.trials.records import (
-    KEPT,
-    TrialRefused,
-    begin_trial,
-    draft_judge,
-    price_of_trial,
-    remove_old,
-    store_replies,
-)
+from judging.trials.records import KEPT, begin_trial, draft_judge, price_of_trial, remove_old, store_replies
 from judging.trials.results import result_of
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 from tests.markup import markup
@@ -144,7 +137,7 @@ def test_its_cost_counts_toward_the_workspaces_month(study, model):
 
 def test_a_trial_that_the_month_has_no_room_for_does_not_begin(study, model):
     set_limit(study.workspace, Decimal("0.000001"), by=None)
-    with pytest.raises(TrialRefused):
+    with pytest.raises(UserError, match="limit for this month"):
         begun(study, model)
     assert not PromptTrial.objects.exists()
 

@@ -9,15 +9,8 @@ from django.urls import reverse
 
 from accounts.models import Event
 from annotation.studies.deletion import delete
-from generation.library.error_phrases import (
-    LONGEST,
-    MOST_PHRASES,
-    BadPhrases,
-    phrases_in,
-    restore_phrases,
-    rules_of,
-    set_phrases,
-)
+from core.errors import UserError
+from generation.library.error_phrases import LONGEST, MOST_PHRASES, phrases_in, restore_phrases, rules_of, set_phrases
 from generation.models import Benchmark, ErrorPhrases, Instruction, LanguageModel, Response
 from generation.text_metrics.error_modes import RULES
 from tests.factories import make_user, make_workspace
@@ -122,7 +115,7 @@ def test_a_phrase_is_no_pattern(client, benchmark, lead, address):
     ],
 )
 def test_lists_that_cannot_be_are_refused_whole(client, benchmark, lead, address, text, code):
-    with pytest.raises(BadPhrases) as refused:
+    with pytest.raises(UserError) as refused:
         phrases_in(text, opening=True)
     assert refused.value.message.code == code
     answer = client.post(address, {"refusals": text, "meaningless": "fine"})

@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Score
-from judging.published.ranking_comparison import UnreadableScores, compare_rankings, read_scores
+from core.errors import UserError
+from judging.published.ranking_comparison import compare_rankings, read_scores
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace
 from tests.markup import markup
 
@@ -36,7 +37,7 @@ def test_scores_are_read_with_and_without_a_head():
     ],
 )
 def test_unreadable_scores_are_refused_by_line(text, why):
-    with pytest.raises(UnreadableScores, match=why):
+    with pytest.raises(UserError, match=why):
         read_scores(text, "scores.csv")
 
 
