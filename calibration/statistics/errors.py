@@ -31,6 +31,7 @@ Code: TypeAlias = Literal[
     "NotConverged",  # A solver stopped away from the optimum, measured by its optimality conditions.
     "OnlyJudges",  # No person has answered, so nothing can be said of raters.
     "OnlySlots",  # The raters are positions in a data set, not persons.
+    "OutOfRange",  # A value is not finite or lies outside the range on which a quantity is defined.
     "RepeatedCell",  # A rater has more than one rating of an item where one is expected.
     "TooFewAnswers",  # No rater has given enough answers for a rate of their own.
     "TooFewModelMeans",  # Fewer than three models, of which no correlation is computed.
@@ -76,17 +77,6 @@ class ConstantScores(NoStatistic):
         )
 
 
-class OutOfRange(NoStatistic):
-    """A value is not finite or lies outside the range on which a quantity is defined."""
-
-    def __init__(self, what: str, low: float, high: float, found: float) -> None:
-        self.what = what
-        self.found = found
-        super().__init__(
-            f"{what} must lie between {low:g} and {high:g}, found {found:g}; map the scale onto that range first."
-        )
-
-
 class Undefined(NoStatistic):
     """The quantity is not defined, or a report has no result, for the reason that `code` names."""
 
@@ -129,4 +119,12 @@ def not_converged(what: str, violation: float, allowed: float) -> Undefined:
         "NotConverged",
         f"{what} stopped with its optimality conditions off by {violation:.2e} (allowed {allowed:.0e}); "
         "check the answers for extreme values.",
+    )
+
+
+def out_of_range(what: str, low: float, high: float, found: float) -> Undefined:
+    """Say that a value is not finite or lies outside the range on which a quantity is defined."""
+    return Undefined(
+        "OutOfRange",
+        f"{what} must lie between {low:g} and {high:g}, found {found:g}; map the scale onto that range first.",
     )

@@ -21,7 +21,7 @@ from annotation.policies.quality_checks import plan_of
 from annotation.studies.access import study_read_by
 from annotation.studies.study_size import StudySize, size_of
 from calibration.statistics.design.planner import Expected, Plan, PlannedStudy, plan_study
-from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.statistics.errors import NoStatistic
 from calibration.web.planned_questions import models_for, questions_of
 from core.messages.rendering import for_reader
 
@@ -195,7 +195,7 @@ def plan_fragment(request: HttpRequest, slug: str) -> HttpResponse:
         context["found"] = plan_of_study(study)
     except BadPolicy as problem:
         context["problem"] = for_reader(problem)
-    except (NoStatistic, OutOfRange):
+    except NoStatistic:
         context["problem"] = _(
             "The plan cannot be computed from these numbers; check the ratings per task, the expected raters and the shares."
         )

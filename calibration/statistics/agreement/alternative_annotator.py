@@ -36,7 +36,7 @@ import numpy as np
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.design.needed import needed_for
-from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings, out_of_range
 from calibration.statistics.judges.estimates import PeopleEstimate, estimates_of
 from calibration.statistics.populations import TaskSums
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
@@ -113,7 +113,7 @@ class AgainstRaters:
     unjudged: int
 
     def test(self, epsilon: float, q: float = 0.05) -> AlternativeAnnotator:
-        """The test at a loss of `epsilon` and a false discovery rate of `q`. Raises OutOfRange for an epsilon off 0..1."""
+        """The test at a loss of `epsilon` and a false discovery rate of `q`. Raises Undefined for an epsilon off 0..1."""
         _check_epsilon(epsilon)
         found = [_contest(wins, epsilon) for wins in self.contests.values()]
         won = benjamini_yekutieli(np.array([one.p for one in found]), q)
@@ -267,7 +267,7 @@ def against_raters(
 
 def _check_epsilon(epsilon: float) -> None:
     if not 0 <= epsilon <= 1:
-        raise OutOfRange("Epsilon", 0, 1, epsilon)
+        raise out_of_range("Epsilon", 0, 1, epsilon)
 
 
 def benjamini_yekutieli(p: FloatArray, q: float) -> BoolArray:

@@ -11,7 +11,7 @@ from math import exp, pi, sqrt
 
 import numpy as np
 
-from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.statistics.errors import NoStatistic, out_of_range
 from calibration.statistics.populations import median_of_few
 
 TASKS_ALIKE = 0.1
@@ -67,7 +67,7 @@ def decide(
     As in the interval of real data, V_R holds what single answers add to the difference between raters there, and the
     estimate of the raters' part is cut at 0 and counts R/(R - 1) times from five raters on, which widens the interval of few
     raters. Power by the noncentral t. Raises
-    OutOfRange, and NoStatistic with fewer than 2 raters or instructions.
+    Undefined (OutOfRange), and NoStatistic with fewer than 2 raters or instructions.
     """
     from scipy.special import nctdtr, stdtrit
 
@@ -75,7 +75,7 @@ def decide(
         raise NoStatistic("A decision for raters like these needs at least two instructions and two raters.")
     for what, value in (("The error", error), ("The correlation", abs(judged.correlation) if judged else 0.5)):
         if not 0 <= value <= 1:
-            raise OutOfRange(what, 0, 1, value)
+            raise out_of_range(what, 0, 1, value)
     over = (components.instruction + components.answer / overlap) / instructions
     if judged is not None and judged.instructions > instructions:
         over *= 1 - judged.correlation**2 * (1 - instructions / judged.instructions)

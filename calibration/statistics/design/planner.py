@@ -15,7 +15,7 @@ from calibration.statistics.agreement.alpha import krippendorff_alpha
 from calibration.statistics.agreement.leave_one_out import leave_one_out
 from calibration.statistics.agreement.proportions import plain_proportion
 from calibration.statistics.design.simulation import SimulatedRatings, simulate_checklist
-from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.statistics.errors import NoStatistic, out_of_range
 from calibration.statistics.resampling import FloatArray, IntArray, IntervalKind
 from calibration.statistics.weights.fit import DEFAULT_FLOOR, fit_weights, weight_intervals
 from calibration.statistics.weights.least_squares import cluster_sums
@@ -149,7 +149,7 @@ def plan_study(
     draws: int = 200,
     seed: int = 0,
 ) -> Plan:
-    """Simulate a planned study and return the results to expect. Raises OutOfRange, NoStatistic."""
+    """Simulate a planned study and return the results to expect. Raises Undefined (OutOfRange), NoStatistic."""
     assumed = assumptions or Assumptions()
     _check(study, assumed)
     first = study.tasks * study.overlap
@@ -189,10 +189,10 @@ def plan_study(
 def _check(study: PlannedStudy, assumed: Assumptions) -> None:
     for name in ("instructions", "models", "raters", "overlap", "items", "reading_speed"):
         if not getattr(study, name) >= 1:
-            raise OutOfRange(f"The number for {name.replace('_', ' ')}", 1, float("inf"), getattr(study, name))
+            raise out_of_range(f"The number for {name.replace('_', ' ')}", 1, float("inf"), getattr(study, name))
     for name in ("words_per_response", "words_per_instruction", "seconds_per_answer"):
         if not getattr(study, name) >= 0:
-            raise OutOfRange(f"The number for {name.replace('_', ' ')}", 0, float("inf"), getattr(study, name))
+            raise out_of_range(f"The number for {name.replace('_', ' ')}", 0, float("inf"), getattr(study, name))
     for what, share in (
         ("The share of repeats", study.repeat_share),
         ("The agreement of two raters", assumed.agreement),
@@ -200,7 +200,7 @@ def _check(study: PlannedStudy, assumed: Assumptions) -> None:
         ("The mean quality", assumed.quality),
     ):
         if not 0 <= share <= 1:
-            raise OutOfRange(what, 0, 1, share)
+            raise out_of_range(what, 0, 1, share)
     if study.pairs < 0 or (study.pairs and study.models < 2):
         raise NoStatistic("One model makes no pairs; plan at least two models.")
     if len(study.levels) < 2 or list(study.levels) != sorted(set(study.levels)):

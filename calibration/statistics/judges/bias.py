@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import OutOfRange, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, out_of_range
 from calibration.statistics.resampling import BoolArray, FloatArray, Labels, cluster_codes
 from calibration.statistics.shares import Share, chosen, mean_shares
 
@@ -207,7 +207,7 @@ def score_gaps(
     """Gaps |judge - people| of at least the given points, for each criterion in order of appearance.
 
     Scores (n,) on the criterion's own scale. LLMEval (arXiv 2312.07398), tables 4 and 5; its "correctness >= 3:
-    12.98 %" is a misprint and holds for >= 2. A gap 1e-9 short of a limit reaches it. Raises TooFewRatings, OutOfRange.
+    12.98 %" is a misprint and holds for >= 2. A gap 1e-9 short of a limit reaches it. Raises TooFewRatings, Undefined.
     """
     one, other = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
     if one.shape != other.shape or one.ndim != 1 or len(criteria) != one.size:
@@ -216,7 +216,7 @@ def score_gaps(
         raise TooFewRatings(0, 1, "scores by both judge and people")
     for scores in (one, other):
         if not np.isfinite(scores).all():
-            raise OutOfRange("Scores", -np.inf, np.inf, float(scores[~np.isfinite(scores)][0]))
+            raise out_of_range("Scores", -np.inf, np.inf, float(scores[~np.isfinite(scores)][0]))
     codes, kinds = cluster_codes(criteria)
     found = []
     for kind in range(kinds):
@@ -250,4 +250,4 @@ def _check_points(points: FloatArray) -> FloatArray:
 def _check_unit(values: FloatArray) -> None:
     for found in (float(values.min()), float(values.max())):
         if not 0 <= found <= 1:
-            raise OutOfRange("Reference points", 0.0, 1.0, found)
+            raise out_of_range("Reference points", 0.0, 1.0, found)

@@ -50,7 +50,7 @@ def soft_verdicts(
 ) -> SoftVerdicts:
     """Judge and people (n,): shares 0..1 of the same n questions, people's the mean of theirs.
 
-    Raises TooFewRatings under two verdicts, ConstantScores where the judge always says the same, OutOfRange.
+    Raises TooFewRatings under two verdicts, ConstantScores where the judge always says the same, Undefined (OutOfRange).
     """
     x, y = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:

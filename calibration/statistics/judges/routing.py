@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from calibration.statistics.errors import NoStatistic, OutOfRange, TooFewRatings
+from calibration.statistics.errors import NoStatistic, TooFewRatings, out_of_range
 from calibration.statistics.judges.between_models import PROMISED, folds, half_width
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, Labels, cluster_codes
 
@@ -55,7 +55,8 @@ def drawing_probabilities(
     `spread` (N,) is how unsure the judge is of each: the standard deviation over a panel or over repeats, or that of a soft
     verdict. Instructions of one stratum have one probability, in proportion to the root mean square of their spreads (Neyman
     1934); without `strata` (N,) these are the fifths of the spread. No probability is below floor x budget/N. Raises
-    NoStatistic for spreads that are negative or not finite, and OutOfRange for a budget that is not above 0 and at most N.
+    NoStatistic for spreads that are negative or not finite, and Undefined (OutOfRange) for a budget that is not above 0
+    and at most N.
     """
     values = np.asarray(spread, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
@@ -64,7 +65,7 @@ def drawing_probabilities(
         )
     n = values.size
     if not 0 < budget <= n:
-        raise OutOfRange("The number of instructions to rate", 0, n, budget)
+        raise out_of_range("The number of instructions to rate", 0, n, budget)
     codes, _ = cluster_codes(_fifths(values) if strata is None else strata)
     if codes.size != n:
         raise ValueError(f"{codes.size} strata for {n} instructions; give one for each.")
@@ -164,7 +165,8 @@ def routed_mean(judge: FloatArray, people: FloatArray, probability: FloatArray, 
 
     Both are of one model, or differences of two models, by instruction; `probability` (N,) is that of the draw. A drawn
     instruction whose ratings are not all in must not be left as nan: wait for it, or the estimate is not of chance alone.
-    Raises TooFewRatings under 20 drawn instructions and OutOfRange for a probability that is not above 0 and at most 1.
+    Raises TooFewRatings under 20 drawn instructions and Undefined (OutOfRange) for a probability that is not above 0 and
+    at most 1.
     """
     x, y, pi = (np.asarray(one, dtype=np.float64) for one in (judge, people, probability))
     if x.ndim != 1 or x.shape != y.shape or x.shape != pi.shape:
@@ -172,7 +174,7 @@ def routed_mean(judge: FloatArray, people: FloatArray, probability: FloatArray, 
     if not np.isfinite(x).all() or np.isinf(y).any():
         raise NoStatistic("Scores must be finite numbers; leave out the instructions that the judge did not score.")
     if not ((pi > 0) & (pi <= 1)).all():
-        raise OutOfRange("Probabilities", 0, 1, float(pi[~((pi > 0) & (pi <= 1))][0]))
+        raise out_of_range("Probabilities", 0, 1, float(pi[~((pi > 0) & (pi <= 1))][0]))
     drawn = np.flatnonzero(~np.isnan(y))
     n, pool = int(drawn.size), x.size
     if n < MIN_CLUSTERS:

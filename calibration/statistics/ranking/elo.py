@@ -9,7 +9,7 @@ from math import tanh
 
 import numpy as np
 
-from calibration.statistics.errors import OutOfRange, TooFewRatings
+from calibration.statistics.errors import TooFewRatings, out_of_range
 from calibration.statistics.ranking.bradley_terry import ELO_POINTS
 from calibration.statistics.ranking.comparisons import Games
 from calibration.statistics.ranking.rank_intervals import ranks_among
@@ -201,4 +201,4 @@ def _play(rating: FloatArray, codes: IntArray, models: int, step: float) -> None
 
 def _check_share(accuracy: float) -> None:
     if not 0 <= accuracy <= 1:
-        raise OutOfRange("Accuracy", 0.0, 1.0, accuracy)
+        raise out_of_range("Accuracy", 0.0, 1.0, accuracy)

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibration.statistics.errors import ConstantScores, OutOfRange, Undefined, not_converged
+from calibration.statistics.errors import ConstantScores, Undefined, not_converged, out_of_range
 from calibration.statistics.ranking.bradley_terry import check_finite
 from calibration.statistics.ranking.comparisons import Games, half_tie_wins, pair_tables
 from calibration.statistics.ranking.newton import maximise
@@ -58,7 +58,7 @@ def length_contrast(first_chars: IntArray, second_chars: IntArray) -> FloatArray
     first = np.asarray(first_chars, dtype=np.float64)
     second = np.asarray(second_chars, dtype=np.float64)
     if first.size and min(first.min(), second.min()) < 0:
-        raise OutOfRange("Lengths in characters", 0.0, np.inf, float(min(first.min(), second.min())))
+        raise out_of_range("Lengths in characters", 0.0, np.inf, float(min(first.min(), second.min())))
     return np.asarray((first - second) / np.maximum(first + second, 1.0), dtype=np.float64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, p_against
 from calibration.statistics.crossed import holm
-from calibration.statistics.errors import OutOfRange
+from calibration.statistics.errors import out_of_range
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 CLEAR = 0.01
@@ -55,13 +55,16 @@ class SidePreference:
 
 
 def reading_pace(seconds: FloatArray, words: FloatArray, raters: Labels) -> dict[Hashable, Pace]:
-    """Active seconds (n,) over the words shown (n,), for each rater. Raises OutOfRange for no words, negative time."""
+    """Active seconds (n,) over the words shown (n,), for each rater.
+
+    Raises Undefined (OutOfRange) for no words and for negative time.
+    """
     time, shown = np.asarray(seconds, dtype=np.float64), np.asarray(words, dtype=np.float64)
     _same_length(time.size, shown.size, len(raters))
     if time.size and not (np.isfinite(time).all() and time.min() >= 0):
-        raise OutOfRange("Seconds", 0, float("inf"), float(time.min()))
+        raise out_of_range("Seconds", 0, float("inf"), float(time.min()))
     if shown.size and not (np.isfinite(shown).all() and shown.min() >= 1):
-        raise OutOfRange("Words shown", 1, float("inf"), float(shown.min()))
+        raise out_of_range("Words shown", 1, float("inf"), float(shown.min()))
     return {
         name: Pace(
             total=float(100 * time[own].sum() / shown[own].sum()),
@@ -99,13 +102,13 @@ def side_preference(
 ) -> dict[Hashable, SidePreference]:
     """How often each rater prefers the side shown first; preferred (n,): 1 the first side, 2 the second, 0 a tie.
 
-    Raters who only gave ties are left out. Raises OutOfRange for any other code.
+    Raters who only gave ties are left out. Raises Undefined (OutOfRange) for any other code.
     """
     side = np.asarray(preferred, dtype=np.int64)
     cluster, _ = cluster_codes(np.arange(side.size) if clusters is None else clusters)
     _same_length(side.size, cluster.size, len(raters))
     if not np.isin(side, (0, 1, 2)).all():
-        raise OutOfRange("Sides", 0, 2, float(side[~np.isin(side, (0, 1, 2))][0]))
+        raise out_of_range("Sides", 0, 2, float(side[~np.isin(side, (0, 1, 2))][0]))
     shares = {}
     for name, own in _lines_of(raters):
         decided = own[side[own] > 0]

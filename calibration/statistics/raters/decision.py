@@ -6,7 +6,7 @@ After Brennan (2001), Generalizability Theory, chapter 4.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from calibration.statistics.errors import NoStatistic, OutOfRange
+from calibration.statistics.errors import NoStatistic, out_of_range
 
 SIGNAL = ("model", "item", "response")
 
@@ -66,14 +66,15 @@ def decide(
 
     Signal: model + item + response. Error of a mean: (rater + residual)/raters + (order + repeat)/(raters *
     repeats); with `same_raters` for every response severity cancels from comparisons and is left out. A design costs
-    raters * (repeats + rater_cost). Raises OutOfRange for a negative variance, a budget under one answer, or no signal.
+    raters * (repeats + rater_cost). Raises Undefined (OutOfRange) for a negative variance, a budget under one answer, or no
+    signal.
     """
     for name, variance in variances.items():
         if not variance >= 0:
-            raise OutOfRange(f"The variance of {name}", 0, float("inf"), variance)
+            raise out_of_range(f"The variance of {name}", 0, float("inf"), variance)
     signal = sum(variances.get(name, 0.0) for name in SIGNAL)
     if signal <= 0:
-        raise OutOfRange("The variance of responses", 1e-12, float("inf"), signal)
+        raise out_of_range("The variance of responses", 1e-12, float("inf"), signal)
     between = variances.get("residual", 0.0) + (0.0 if same_raters else variances.get("rater", 0.0))
     within = variances.get("order", 0.0) + variances.get("repeat", 0.0)
 
@@ -85,7 +86,7 @@ def decide(
     designs = tuple(sorted(found, key=lambda one: (one.cost, -one.reliability, one.raters)))
     affordable = [one for one in designs if one.cost <= budget]
     if not affordable:
-        raise OutOfRange("The budget", designs[0].cost, float("inf"), budget)
+        raise out_of_range("The budget", designs[0].cost, float("inf"), budget)
     start = design(1, 1)
     return DecisionStudy(
         designs=designs,

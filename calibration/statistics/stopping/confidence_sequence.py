@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.statistics.errors import OutOfRange
+from calibration.statistics.errors import out_of_range
 from calibration.statistics.resampling import FloatArray
 
 LARGEST_BET = 0.75
@@ -38,11 +38,12 @@ def log_capital(
     Returns (t, b). If the mean is at most m, the capital reaches 1/error at any time with probability at most error. inf
     where the values alone exclude m. The bets are the predictable plug-ins sqrt(2 log(2/a)/(v n)) with the variance v so
     far and n = `horizon`, a third of `size` unless stated, cut at 3/4 of the largest that cannot lose everything; the mean
-    under m of what is still to be drawn is (size m - sum so far)/(number left). Raises OutOfRange for a value off 0..1.
+    under m of what is still to be drawn is (size m - sum so far)/(number left). Raises Undefined (OutOfRange) for a
+    value off 0..1.
     """
     x = np.asarray(values, dtype=np.float64)
     if x.size and not (float(x.min()) >= -ROUNDING and float(x.max()) <= 1 + ROUNDING):
-        raise OutOfRange("The values", 0, 1, float(x.min() if x.min() < 0 else x.max()))
+        raise out_of_range("The values", 0, 1, float(x.min() if x.min() < 0 else x.max()))
     x = np.clip(x, 0.0, 1.0)
     m = np.asarray(means, dtype=np.float64)
     t, width = len(x), max(x.shape[1], len(m))

@@ -165,7 +165,7 @@ def fit_weights(answers: FloatArray, overall: FloatArray, *, floor: float = DEFA
 
     answers (n, p) in 0..1, overall (n,) in 0..10. With w = floor + v this is non-negative least squares of
     overall - floor * answers.sum() on answers. Raises TooFewRatings with fewer rows than items, ConstantScores
-    where every overall score is the same, OutOfRange, Undefined (NotConverged).
+    where every overall score is the same, Undefined (OutOfRange, NotConverged).
     """
     x, y = check_rows(answers, overall, floor)
     n, p = x.shape

@@ -103,7 +103,7 @@ def pool_weights(
     may have fewer rows than items. `raters` label each category's rows, where the data name persons.
 
     Raises TooFewRatings with fewer than two instructions in total, ConstantScores for a category whose overall scores are
-    all the same, OutOfRange, Undefined (NotConverged).
+    all the same, Undefined (OutOfRange, NotConverged).
     """
     tried = tuple(sorted({0.0, inf, *(float(s) for s in strengths)}))
     if tried[0] < 0:

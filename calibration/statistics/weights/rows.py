@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibration.statistics.errors import OutOfRange
+from calibration.statistics.errors import out_of_range
 from calibration.statistics.resampling import FloatArray
 
 ROUNDING = 1e-9
@@ -11,7 +11,7 @@ ROUNDING = 1e-9
 def check_rows(answers: FloatArray, overall: FloatArray, floor: float) -> tuple[FloatArray, FloatArray]:
     """Both as float arrays of matching shape: answers (n, p) in 0..1, overall (n,) in 0..10, floor finite and >= 0.
 
-    Raises OutOfRange for a value off its range (mapping a scale is the reader's work), ValueError for a shape.
+    Raises Undefined (OutOfRange) for a value off its range (mapping a scale is the reader's work), ValueError for a shape.
     """
     x = np.asarray(answers, dtype=np.float64)
     y = np.asarray(overall, dtype=np.float64)
@@ -24,9 +24,9 @@ def check_rows(answers: FloatArray, overall: FloatArray, floor: float) -> tuple[
 
 
 def check_range(what: str, values: FloatArray, low: float, high: float) -> None:
-    """Raise OutOfRange where a value is not finite or lies outside low..high by more than rounding."""
+    """Raise Undefined (OutOfRange) where a value is not finite or lies outside low..high by more than rounding."""
     if not values.size:
         return
     for found in (float(values.min()), float(values.max())):
         if not low - ROUNDING <= found <= high + ROUNDING:
-            raise OutOfRange(what, low, high, found)
+            raise out_of_range(what, low, high, found)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
-from calibration.statistics.errors import ConstantScores, OutOfRange, TooFewRatings
+from calibration.statistics.errors import ConstantScores, TooFewRatings
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
 from calibration.statistics.raters.decision import TargetOutOfReach, cheapest_design, decide
 from calibration.statistics.raters.severity import fit_severity
@@ -133,9 +133,9 @@ def test_repeats_pay_where_raters_are_dear_and_noise_is_within_them():
     found = decide({"response": 1, "residual": 0.05, "repeat": 1}, budget=12, rater_cost=4)
     assert found.best.repeats > 1
     assert decide({"item": 1, "rater": 9}, budget=2, same_raters=True).best.reliability == 1
-    with pytest.raises(OutOfRange):
+    with undefined("OutOfRange"):
         decide({"residual": 1}, budget=3)
-    with pytest.raises(OutOfRange):
+    with undefined("OutOfRange"):
         decide({"response": 1}, budget=0.5)
 
 
