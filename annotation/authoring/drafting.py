@@ -9,9 +9,10 @@ from django.utils.text import slugify
 
 from accounts.models import User
 from annotation.authoring.questions import LONGEST_QUESTION, current_questions
-from annotation.authoring.stages import ChecklistRefused, Stage, at_stage, log_step
+from annotation.authoring.stages import Stage, at_stage, log_step
 from annotation.models import Checklist, MergedCriterion
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.localized import localized
 from core.messages.message import Wording
 from core.text import storable
@@ -66,13 +67,13 @@ def draft_questions(
 ) -> GenerationRun:
     """Start a run in which the model drafts the questions of all kept criteria.
 
-    Raises ChecklistRefused, and NoEndpoint if the model's endpoint cannot be used.
+    Raises UserError, NoEndpoint if the model's endpoint cannot be used.
     """
     with at_stage(checklist, Stage.QUESTIONS) as locked:
         if not drafting_models(locked).filter(pk=model.pk).exists():
-            raise ChecklistRefused(OTHER_MODEL(name=model.name))
+            raise UserError(OTHER_MODEL(name=model.name))
         if locked.drafting_run and is_drafting(locked.drafting_run):
-            raise ChecklistRefused(STILL_DRAFTING())
+            raise UserError(STILL_DRAFTING())
         benchmark = _benchmark(locked)
         instructions = [_instruction(locked, benchmark, one.criterion) for one in current_questions(locked)]
         note_texts(instructions)

@@ -7,9 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User, Workspace
-from annotation.authoring.stages import ChecklistRefused, Stage, at_stage, log_step, move_on
+from annotation.authoring.stages import Stage, at_stage, log_step, move_on
 from annotation.models import Checklist, MergedCriterion, ProposedCriterion
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.message import Wording
 from generation.models import Benchmark, Category
 
@@ -73,38 +74,38 @@ def start_checklist(wanted: NewChecklist, *, by: User | None) -> Checklist:
 
 
 def propose(checklist: Checklist, *, name: str, explanation: str, by: User) -> ProposedCriterion:
-    """Store one person's proposal. Raises ChecklistRefused."""
+    """Store one person's proposal. Raises UserError."""
     with at_stage(checklist, Stage.PROPOSE) as locked:
         own = locked.proposals.filter(by=by, withdrawn_at=None)
         if own.count() >= MOST_PROPOSALS_EACH:
-            raise ChecklistRefused(TOO_MANY(n=MOST_PROPOSALS_EACH))
+            raise UserError(TOO_MANY(n=MOST_PROPOSALS_EACH))
         if own.filter(name=name, explanation=explanation).exists():
-            raise ChecklistRefused(SAME_AGAIN(name=name))
+            raise UserError(SAME_AGAIN(name=name))
         made = ProposedCriterion.objects.create(checklist=locked, by=by, name=name, explanation=explanation)
         log_step(locked, by, "propose_criterion", after={"proposal": name})
     return made
 
 
 def withdraw(checklist: Checklist, proposal: int, *, by: User, clock: Clock = timezone.now) -> None:
-    """Take one's own proposal back. Raises ChecklistRefused."""
+    """Take one's own proposal back. Raises UserError."""
     with at_stage(checklist, Stage.PROPOSE) as locked:
         own = locked.proposals.filter(pk=proposal, by=by, withdrawn_at=None).first()
         if own is None:
-            raise ChecklistRefused(NOT_YOURS())
+            raise UserError(NOT_YOURS())
         own.withdrawn_at = clock()
         own.save(update_fields=["withdrawn_at"])
         log_step(locked, by, "withdraw_criterion", before={"proposal": own.name})
 
 
 def close_proposals(checklist: Checklist, *, by: User) -> None:
-    """End the proposals and group those that say nearly the same. Raises ChecklistRefused."""
+    """End the proposals and group those that say nearly the same. Raises UserError."""
     # numpy takes longer to import than most commands to run.
     from core.near_duplicates import groups_alike
 
     with at_stage(checklist, Stage.PROPOSE) as locked:
         standing = list(locked.proposals.filter(withdrawn_at=None).order_by("pk"))
         if len(standing) < locked.keeps:
-            raise ChecklistRefused(TOO_FEW(n=len(standing), keeps=locked.keeps))
+            raise UserError(TOO_FEW(n=len(standing), keeps=locked.keeps))
         groups = groups_alike([(one.name, one.explanation) for one in standing])
         for position, members in enumerate(groups):
             first = standing[members[0]]
@@ -126,7 +127,7 @@ def merge(
     """Store the lead's groups and, with `then_vote`, open the vote.
 
     `wordings` has the name and the explanation of every group by key, `places` the group of every proposal, None for a
-    group of its own, whose wording is the proposal's. Groups that lose their last proposal go. Raises ChecklistRefused,
+    group of its own, whose wording is the proposal's. Groups that lose their last proposal go. Raises UserError,
     also where the groups are no longer those that the lead saw.
     """
     with at_stage(checklist, Stage.MERGE) as locked:
@@ -134,10 +135,10 @@ def merge(
         standing = {one.pk: one for one in locked.proposals.filter(withdrawn_at=None)}
         wanted = {place for place in places.values() if place is not None}
         if groups.keys() != wordings.keys() or standing.keys() != places.keys() or not wanted <= groups.keys():
-            raise ChecklistRefused(MERGING_CHANGED())
+            raise UserError(MERGING_CHANGED())
         count = len(wanted) + sum(place is None for place in places.values())
         if then_vote and count < locked.keeps:
-            raise ChecklistRefused(TOO_FEW_MERGED(n=count, keeps=locked.keeps))
+            raise UserError(TOO_FEW_MERGED(n=count, keeps=locked.keeps))
         before = _grouping(locked)
         for key, group in groups.items():
             group.name, group.explanation = wordings[key]

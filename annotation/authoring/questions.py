@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from django.utils.text import slugify
 
 from accounts.models import User
-from annotation.authoring.stages import ChecklistRefused, Stage, at_stage, log_step, move_on
+from annotation.authoring.stages import Stage, at_stage, log_step, move_on
 from annotation.models import Checklist, Criterion, MergedCriterion, QuestionDraft, QuestionReview, Rubric
 from annotation.rubrics.library import keep_rubric
 from annotation.rubrics.offered_scales import scale_named
+from core.errors import UserError
 from core.messages.localized import localized
 from core.messages.message import Wording
 from generation.models import Category
@@ -89,7 +90,7 @@ def current_questions(checklist: Checklist) -> list[CurrentQuestion]:
 def write_questions(checklist: Checklist, wanted: Mapping[int, Wanted], *, by: User) -> int:
     """Store changed questions, by the key of their criterion, as new versions; return their number.
 
-    In the review as well, where a new version has to be reviewed anew. Raises ChecklistRefused.
+    In the review as well, where a new version has to be reviewed anew. Raises UserError.
     """
     changed = 0
     with at_stage(checklist, Stage.QUESTIONS, Stage.REVIEW) as locked:
@@ -107,26 +108,26 @@ def write_questions(checklist: Checklist, wanted: Mapping[int, Wanted], *, by: U
 
 
 def start_review(checklist: Checklist, *, by: User) -> None:
-    """Ask people to review the questions. Raises ChecklistRefused while a criterion has none."""
+    """Ask people to review the questions. Raises UserError while a criterion has none."""
     with at_stage(checklist, Stage.QUESTIONS) as locked:
         lacking = [one.criterion.name for one in current_questions(locked) if one.question is None]
         if lacking:
-            raise ChecklistRefused(UNWRITTEN(names=lacking))
+            raise UserError(UNWRITTEN(names=lacking))
         move_on(locked, by, "start_review")
 
 
 def review(checklist: Checklist, question: int, *, sound: bool, comment: str, by: User) -> None:
-    """Store a person's decision on the newest version of a question. Raises ChecklistRefused."""
+    """Store a person's decision on the newest version of a question. Raises UserError."""
     with at_stage(checklist, Stage.REVIEW) as locked:
         newest = {one.question.pk: one for one in current_questions(locked) if one.question}
         if question not in newest:
-            raise ChecklistRefused(UNKNOWN_QUESTION())
+            raise UserError(UNKNOWN_QUESTION())
         current = newest[question]
         assert current.question is not None
         if sound and wrote(current.question, by):
-            raise ChecklistRefused(OWN_QUESTION(name=current.criterion.name))
+            raise UserError(OWN_QUESTION(name=current.criterion.name))
         if not sound and not comment:
-            raise ChecklistRefused(NO_COMMENT(name=current.criterion.name))
+            raise UserError(NO_COMMENT(name=current.criterion.name))
         QuestionReview.objects.create(question_id=question, by=by, sound=sound, comment=comment)
         log_step(locked, by, "review_question", after={"criterion": current.criterion.name, "sound": sound})
 
@@ -137,13 +138,13 @@ def wrote(question: QuestionDraft, user: User) -> bool:
 
 
 def finish(checklist: Checklist, *, by: User) -> list[Rubric]:
-    """Create the rubric, one for each category, and end the checklist. Raises ChecklistRefused."""
+    """Create the rubric, one for each category, and end the checklist. Raises UserError."""
     with at_stage(checklist, Stage.REVIEW) as locked:
         current = current_questions(locked)
         if objected := [one.criterion.name for one in current if one.objections]:
-            raise ChecklistRefused(OBJECTIONS(names=objected))
+            raise UserError(OBJECTIONS(names=objected))
         if unread := [one.criterion.name for one in current if not one.sound]:
-            raise ChecklistRefused(UNREVIEWED(names=unread))
+            raise UserError(UNREVIEWED(names=unread))
         criteria, votes = _criteria(locked, current)
         authored = _authored(locked, votes)
         chosen: list[Category | None] = [*locked.categories.select_related("parent")]

@@ -27,19 +27,15 @@ MOVED_ON = Wording(
 )
 
 
-class ChecklistRefused(UserError):
-    """The step is not possible; the message says why and what to do."""
-
-
 @contextmanager
 def at_stage(checklist: Checklist, *stages: str) -> Iterator[Checklist]:
-    """Let the block work on the locked checklist, in one transaction. Raises ChecklistRefused if it is at none of these
+    """Let the block work on the locked checklist, in one transaction. Raises UserError if it is at none of these
     stages, such as when somebody else has just moved it on.
     """
     with transaction.atomic():
         locked = Checklist.objects.select_for_update().get(pk=checklist.pk)
         if locked.stage not in stages:
-            raise ChecklistRefused(MOVED_ON(name=locked.name))
+            raise UserError(MOVED_ON(name=locked.name))
         yield locked
 
 

@@ -5,10 +5,11 @@ from collections.abc import Collection
 from django.db import IntegrityError, transaction
 
 from accounts.models import User
-from annotation.authoring.stages import ChecklistRefused, Stage, at_stage, log_step, move_on
+from annotation.authoring.stages import Stage, at_stage, log_step, move_on
 from annotation.models import Ballot, BallotReceipt, Checklist
 from annotation.models.authoring import FEWEST_KEPT, MOST_KEPT
 from annotation.rules.voting import VoteResult, admits, count_votes, result_of
+from core.errors import UserError
 from core.messages.message import Wording
 
 FEWEST_BALLOTS = 3
@@ -35,20 +36,20 @@ NO_REASON = Wording(
 
 
 def vote(checklist: Checklist, choices: Collection[int], *, by: User) -> None:
-    """Store a ballot, and apart from it that this person has voted. Raises ChecklistRefused."""
+    """Store a ballot, and apart from it that this person has voted. Raises UserError."""
     chosen = sorted(set(choices))
     try:
         with at_stage(checklist, Stage.VOTE) as locked:
             if len(chosen) > locked.votes_each:
-                raise ChecklistRefused(TOO_MANY_VOTES(n=len(chosen), most=locked.votes_each))
+                raise UserError(TOO_MANY_VOTES(n=len(chosen), most=locked.votes_each))
             if not chosen or locked.criteria.filter(pk__in=chosen).count() != len(chosen):
-                raise ChecklistRefused(NO_CHOICE())
+                raise UserError(NO_CHOICE())
             with transaction.atomic():
                 BallotReceipt.objects.create(checklist=locked, by=by)
             Ballot.objects.create(checklist=locked, choices=chosen)
             log_step(locked, by, "vote_on_criteria")
     except IntegrityError as error:
-        raise ChecklistRefused(VOTED()) from error
+        raise UserError(VOTED()) from error
 
 
 def has_voted(checklist: Checklist, user: User) -> bool:
@@ -56,11 +57,11 @@ def has_voted(checklist: Checklist, user: User) -> bool:
 
 
 def close_vote(checklist: Checklist, *, by: User) -> None:
-    """End the vote and count it. Raises ChecklistRefused."""
+    """End the vote and count it. Raises UserError."""
     with at_stage(checklist, Stage.VOTE) as locked:
         ballots = list(locked.ballots.values_list("choices", flat=True))
         if len(ballots) < FEWEST_BALLOTS:
-            raise ChecklistRefused(TOO_FEW_BALLOTS(n=len(ballots), fewest=FEWEST_BALLOTS))
+            raise UserError(TOO_FEW_BALLOTS(n=len(ballots), fewest=FEWEST_BALLOTS))
         criteria = list(locked.criteria.all())
         votes = count_votes([one.pk for one in criteria], ballots)
         for one in criteria:
@@ -79,14 +80,14 @@ def vote_result(checklist: Checklist) -> VoteResult:
 def choose(checklist: Checklist, chosen: Collection[int], *, reason: str, by: User) -> None:
     """Keep the criteria with the most votes and, of those that tie for the last places, the chosen ones, with a reason.
 
-    From four to six may stay where there is a tie. Raises ChecklistRefused.
+    From four to six may stay where there is a tie. Raises UserError.
     """
     with at_stage(checklist, Stage.CHOOSE) as locked:
         result = vote_result(locked)
         if not admits(result, chosen, fewest=FEWEST_KEPT, most=MOST_KEPT):
-            raise ChecklistRefused(BAD_CHOICE(fewest=FEWEST_KEPT, most=MOST_KEPT))
+            raise UserError(BAD_CHOICE(fewest=FEWEST_KEPT, most=MOST_KEPT))
         if result.tied and not reason:
-            raise ChecklistRefused(NO_REASON())
+            raise UserError(NO_REASON())
         stay = {*result.certain, *chosen}
         criteria = list(locked.criteria.all())
         for one in criteria:

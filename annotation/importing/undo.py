@@ -51,10 +51,6 @@ Ids = dict[type[Model], set[int]]
 _RUBRIC = Criterion._meta.get_field("rubric")
 
 
-class NotUndone(UserError):
-    """The import cannot be undone; the sentence says why."""
-
-
 @dataclass(frozen=True)
 class UndoPlan:
     """What an undo would do, as counts by model label: rows that go, that stay because others use them, that lose what
@@ -90,7 +86,7 @@ def plan_undo(found: Import) -> UndoPlan:
 
 
 def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
-    """Remove what the import created, all or nothing, and return what was done. Raises NotUndone."""
+    """Remove what the import created, all or nothing, and return what was done. Raises UserError."""
     event = Event(
         workspace_id=found.workspace_id,
         actor=by,
@@ -104,12 +100,12 @@ def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
             Workspace.objects.select_for_update(no_key=True).get(pk=found.workspace_id)
             locked = Import.objects.select_for_update(of=("self",)).get(pk=found.pk)
             if locked.undone_at is not None:
-                raise NotUndone(_("This import has been undone already."))
+                raise UserError(_("This import has been undone already."))
             with removing(event):
                 _await_answers(locked)
                 plan = plan_undo(locked)
                 if plan.dependents:
-                    raise NotUndone(dependents_in_words(plan))
+                    raise UserError(dependents_in_words(plan))
                 _restore(locked)
                 _remove(plan)
                 event.after = {"removed": plan.removed, "kept": plan.kept, "restored": plan.restored}
@@ -119,8 +115,8 @@ def undo_import(found: Import, *, by: User | None, clock: Clock) -> UndoPlan:
     return plan
 
 
-def _in_use() -> NotUndone:
-    return NotUndone(_("Somebody has begun to use what was imported. Look at the import again."))
+def _in_use() -> UserError:
+    return UserError(_("Somebody has begun to use what was imported. Look at the import again."))
 
 
 def dependents_in_words(plan: UndoPlan) -> str:
@@ -276,7 +272,7 @@ def _give_slots(marked: set[int]) -> None:
 
 
 def _remove(plan: UndoPlan) -> None:
-    """Delete the rows; the stored counts of a study that stays are counted anew. Raises NotUndone."""
+    """Delete the rows; the stored counts of a study that stays are counted anew. Raises UserError."""
     removal, studies = Removal(), set[int]()
     for model, ids in plan.rows.items():
         removal.add(model, ids)

@@ -31,35 +31,31 @@ LARGEST_KEY_FILE = 100_000
 logger = logging.getLogger(__name__)
 
 
-class NoKeys(UserError):
-    """The file with the platform's keys is missing, too large, or not a key set."""
-
-
 def is_required(cohort: Cohort) -> bool:
     """Return whether this cohort accepts nobody without the platform's signature."""
     return bool(cohort.platform_workspace)
 
 
 def prolific_keys() -> dict[str, Any]:
-    """Return the public keys by id. Raises NoKeys."""
+    """Return the public keys by id. Raises UserError."""
     path = settings.PROLIFIC_KEYS
     if not path:
-        raise NoKeys("PLUMBLINE_PROLIFIC_KEYS names no file.")
+        raise UserError("PLUMBLINE_PROLIFIC_KEYS names no file.")
     try:
         changed = Path(path).stat()
         return _read(path, changed.st_mtime_ns, changed.st_size)
     except OSError as problem:
-        raise NoKeys(f"{path} cannot be read: {problem.strerror}.") from problem
+        raise UserError(f"{path} cannot be read: {problem.strerror}.") from problem
 
 
 @lru_cache(maxsize=2)
 def _read(path: str, _changed: int, size: int) -> dict[str, Any]:
     if size > LARGEST_KEY_FILE:
-        raise NoKeys(f"{path} is too large for a set of keys.")
+        raise UserError(f"{path} is too large for a set of keys.")
     try:
         keys = jwt.PyJWKSet.from_dict(json.loads(Path(path).read_text(encoding="utf-8"))).keys
     except (ValueError, TypeError, AttributeError, jwt.PyJWTError) as problem:
-        raise NoKeys(f"{path} holds no set of keys (JWKS).") from problem
+        raise UserError(f"{path} holds no set of keys (JWKS).") from problem
     return {key.key_id: key for key in keys if key.key_id and key.key_type == "RSA"}
 
 
@@ -79,7 +75,7 @@ def is_signed(cohort: Cohort, crowd: CrowdId, token: str, *, host: str, path: st
             leeway=LATE,
             options={"require": ["exp", "iss", "aud"], "verify_aud": False},
         )
-    except NoKeys as problem:
+    except UserError as problem:
         logger.warning("Signed links cannot be checked: %s", problem)
         return False
     except jwt.PyJWTError:

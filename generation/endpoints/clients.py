@@ -16,7 +16,7 @@ from generation.llm.protocol.call_limits import Pace
 from generation.llm.protocol.messages import NO_ENDPOINT
 from generation.llm.protocol.providers import ListedModel, provider_at
 from generation.llm.requests import Chat
-from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
+from generation.llm.scripted import ScriptedChat, read_script, script_from
 from generation.models import Endpoint, EndpointGrant, LanguageModel
 from generation.run_fields import AnyRun
 
@@ -53,7 +53,7 @@ def open_chat(model: LanguageModel) -> Chat:
         source = model.parameters.get("script", endpoint.capabilities.get("script", {}))
         try:
             plan = read_script(source, settings.SCRIPT_DIR)
-        except BadScript as error:
+        except UserError as error:
             raise Refused(*error.args) from error
         return ScriptedChat(script_from(plan), float(plan.get("seconds", 0)))
     if endpoint.kind == Endpoint.Kind.IN_PROCESS:

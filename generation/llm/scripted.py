@@ -52,10 +52,6 @@ STOCK_REASONS = {
 }
 
 
-class BadScript(UserError):
-    """The script is missing or does not have the described form."""
-
-
 class ScriptedChat:
     """Answers from a script; raises a ChatError that the script returns."""
 
@@ -88,53 +84,53 @@ class ScriptedChat:
 
 
 def read_script(source: object, folder: Path) -> Mapping[str, Any]:
-    """Return the mapping, or the one in the file of `folder` with this name. Raises BadScript.
+    """Return the mapping, or the one in the file of `folder` with this name. Raises UserError.
 
     A lead enters the name, so it may only name a file directly in the folder, and errors reveal nothing of other files.
     """
     if not isinstance(source, str):
         return checked_script(source)
     if not FILE_NAME.fullmatch(source):
-        raise BadScript(call_messages.SCRIPT_NAME())
+        raise UserError(call_messages.SCRIPT_NAME())
     path = folder / source
     if path.resolve() != folder.resolve() / source or not path.is_file():
-        raise BadScript(call_messages.SCRIPT_ABSENT(script=source))
+        raise UserError(call_messages.SCRIPT_ABSENT(script=source))
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadScript(call_messages.SCRIPT_NO_JSON(script=source)) from error
+        raise UserError(call_messages.SCRIPT_NO_JSON(script=source)) from error
     return checked_script(plan)
 
 
 def script_in(path: Path) -> Mapping[str, Any]:
-    """Return the script in any file, for use from a shell. Raises BadScript."""
+    """Return the script in any file, for use from a shell. Raises UserError."""
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadScript(call_messages.SCRIPT_UNREADABLE(script=path, words=error)) from error
+        raise UserError(call_messages.SCRIPT_UNREADABLE(script=path, words=error)) from error
     return checked_script(plan)
 
 
 def checked_script(source: object) -> Mapping[str, Any]:
-    """Return the mapping if it has only the options of a script, with allowed values. Raises BadScript."""
+    """Return the mapping if it has only the options of a script, with allowed values. Raises UserError."""
     if not isinstance(source, Mapping):
-        raise BadScript(call_messages.NO_SCRIPT())
+        raise UserError(call_messages.NO_SCRIPT())
     for name in source:
         if name not in OPTIONS:
-            raise BadScript(call_messages.SCRIPT_OPTION(name=repr(str(name)[:60]), known=", ".join(OPTIONS)))
+            raise UserError(call_messages.SCRIPT_OPTION(name=repr(str(name)[:60]), known=", ".join(OPTIONS)))
     _check(source)
     return source
 
 
 def _check(plan: Mapping[str, Any]) -> None:
-    """Raise BadScript if an option has a value that is not allowed."""
+    """Raise UserError if an option has a value that is not allowed."""
     for name, least, most in (("seconds", 0, 3600), ("quality", 0, 1), ("writes", 1, 1_000_000)):
         number = plan.get(name, least)
         if type(number) not in (int, float) or not least <= number <= most:
-            raise BadScript(call_messages.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}"))
+            raise UserError(call_messages.SCRIPT_NUMBER(name=repr(name), least=f"{least:,}", most=f"{most:,}"))
     for name in ("replies", "answers"):
         if not isinstance(plan.get(name, {}), Mapping):
-            raise BadScript(call_messages.SCRIPT_MAPPING(name=repr(name)))
+            raise UserError(call_messages.SCRIPT_MAPPING(name=repr(name)))
 
 
 def script_from(plan: Mapping[str, Any]) -> Script:

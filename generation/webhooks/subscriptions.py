@@ -39,41 +39,37 @@ SWITCHED_OFF = Wording(
 )
 
 
-class WebhookRefused(UserError):
-    """The webhook cannot be so; the sentence says what to change."""
-
-
 def checked_address(url: str) -> str:
-    """Return the address if it is plain and the settings allow it, as far as it tells unresolved. Raises WebhookRefused."""
+    """Return the address if it is plain and the settings allow it, as far as it tells unresolved. Raises UserError."""
     try:
         address = checked_base_url(url)
     except ServingRefused as error:
-        raise WebhookRefused(ADDRESS()) from error
+        raise UserError(ADDRESS()) from error
     try:
         site_reach().check(origin_of(address))
     except HostRefused as error:
-        raise WebhookRefused(*error.args) from error
+        raise UserError(*error.args) from error
     return address
 
 
 def checked_events(events: Collection[str]) -> list[str]:
-    """Return the events, each once and in the order of EventName. Raises WebhookRefused."""
+    """Return the events, each once and in the order of EventName. Raises UserError."""
     if unknown := [event for event in events if event not in EventName.values]:
-        raise WebhookRefused(UNKNOWN_EVENT(event=repr(unknown[0][:50]), known=list(EventName.values)))
+        raise UserError(UNKNOWN_EVENT(event=repr(unknown[0][:50]), known=list(EventName.values)))
     if not events:
-        raise WebhookRefused(NO_EVENT())
+        raise UserError(NO_EVENT())
     return [event for event in EventName.values if event in events]
 
 
 def add_webhook(
     *, workspace: Workspace, url: str, events: Collection[str], by: User | None = None
 ) -> tuple[Webhook, str]:
-    """Store a webhook and return it with its secret, which cannot be read again. Raises WebhookRefused."""
+    """Store a webhook and return it with its secret, which cannot be read again. Raises UserError."""
     url, events, secret = checked_address(url), checked_events(events), new_secret()
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         if workspace.webhooks.count() >= MOST:
-            raise WebhookRefused(TOO_MANY(most=MOST))
+            raise UserError(TOO_MANY(most=MOST))
         hook = Webhook.objects.create(
             workspace=workspace, url=url, events=events, created_by=by, secret=encrypted(secret, purpose=PURPOSE)
         )
@@ -89,7 +85,7 @@ def change_webhook(
     active: bool | None = None,
     by: User | None = None,
 ) -> None:
-    """Change what is given. Raises WebhookRefused."""
+    """Change what is given. Raises UserError."""
     before = _plain(hook)
     if url is not None and url.strip() != hook.url:
         hook.url = checked_address(url)
@@ -114,23 +110,23 @@ def remove_webhook(hook: Webhook, *, by: User | None = None) -> None:
 
 
 def send_test(hook: Webhook, *, clock: Clock = timezone.now) -> WebhookDelivery:
-    """Store a message that tells of nothing, for a worker to send. Raises WebhookRefused."""
+    """Store a message that tells of nothing, for a worker to send. Raises UserError."""
     if not hook.active:
-        raise WebhookRefused(SWITCHED_OFF())
+        raise UserError(SWITCHED_OFF())
     with transaction.atomic():
         store_messages([hook], TEST, {}, clock=clock)
     return hook.deliveries.filter(event=TEST).order_by("-pk")[0]
 
 
 def send_again(delivery: WebhookDelivery, *, clock: Clock = timezone.now) -> None:
-    """Have a message sent now, with the same event id and all its attempts before it. Raises WebhookRefused."""
+    """Have a message sent now, with the same event id and all its attempts before it. Raises UserError."""
     if not delivery.webhook.active:
-        raise WebhookRefused(SWITCHED_OFF())
+        raise UserError(SWITCHED_OFF())
     now = clock()
     free = WebhookDelivery.objects.filter(Q(claimed_until=None) | Q(claimed_until__lt=now), pk=delivery.pk)
     with transaction.atomic():
         if not free.update(state=WebhookDelivery.State.WAITING, attempts=0, next_at=now, claim="", claimed_until=None):
-            raise WebhookRefused(UNDER_WAY())
+            raise UserError(UNDER_WAY())
         send_after_commit(TASK, delivery.webhook_id, kept=False)
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Event, User, Workspace
 from annotation.importing.messages import CHOICE_MEANS, CORRECT_OR_UNSCORED, CORRECT_VALUE, REMOVE_ONE
-from annotation.importing.undo import NotUndone, undo_import
+from annotation.importing.undo import undo_import
 from annotation.rubrics.library import keep_rubric, load_rubrics, rubric_from_record
 from calibration.fits.published import load_published_weights
 from core.db.created_rows import CreatedRows, collecting
@@ -122,7 +122,7 @@ def _take_back(recording: Recording, problem: Exception, by: User | None) -> Non
         return
     try:
         undo_import(found, by=by, clock=timezone.now)
-    except NotUndone as why:
+    except UserError as why:
         raise UserError(messages.NOT_TAKEN_BACK(problem=str(problem), why=str(why))) from problem
 
 

@@ -25,7 +25,7 @@ from annotation.authoring.drafting import drafting_models, is_drafting
 from annotation.authoring.proposing import NewChecklist, start_checklist
 from annotation.authoring.questions import current_questions, rubrics_of
 from annotation.authoring.record import participants_of, steps_of
-from annotation.authoring.stages import ChecklistRefused, Stage
+from annotation.authoring.stages import Stage
 from annotation.authoring.voting import FEWEST_BALLOTS, has_voted, vote_result
 from annotation.models import Checklist
 from annotation.web.authoring.forms import (
@@ -37,8 +37,8 @@ from annotation.web.authoring.forms import (
     VoteForm,
 )
 from annotation.web.authoring.steps import Visit, carry_out, merge_form, questions_form, tied_criteria
+from core.errors import UserError
 from core.messages.rendering import for_reader
-from generation.endpoints.clients import NoEndpoint
 
 ON_A_PAGE = 50
 
@@ -99,7 +99,7 @@ def checklist(request: HttpRequest, public_id: str) -> HttpResponse:
         try:
             with transaction.atomic():
                 done = carry_out(visit)
-        except (ChecklistRefused, NoEndpoint) as refused:
+        except UserError as refused:
             messages.error(request, for_reader(refused))
             status = 409
             visit.checklist = checklist_seen_by(user, public_id)

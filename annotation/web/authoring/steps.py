@@ -13,7 +13,7 @@ from accounts.models import User
 from annotation.authoring.drafting import draft_questions, drafting_models, drafts_of
 from annotation.authoring.proposing import close_proposals, merge, propose, withdraw
 from annotation.authoring.questions import current_questions, finish, review, start_review, write_questions
-from annotation.authoring.stages import MOVED_ON, ChecklistRefused
+from annotation.authoring.stages import MOVED_ON
 from annotation.authoring.voting import choose, close_vote, vote, vote_result
 from annotation.models import Checklist, MergedCriterion
 from annotation.web.authoring.forms import (
@@ -25,6 +25,7 @@ from annotation.web.authoring.forms import (
     ReviewForm,
     VoteForm,
 )
+from core.errors import UserError
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Visit:
 def carry_out(visit: Visit) -> bool:
     """Do what the form asks for; return whether it is done, so that the page is to be shown anew.
 
-    Raises ChecklistRefused and NoEndpoint, PermissionDenied for whoever may not take the step, and Http404 for no step.
+    Raises UserError, PermissionDenied for whoever may not take the step, and Http404 for no step.
     """
     do = visit.request.POST.get("do", "")
     step = LEADS.get(do) or OF_ALL.get(do)
@@ -52,7 +53,7 @@ def carry_out(visit: Visit) -> bool:
     if not (visit.leads if do in LEADS else visit.takes_part):
         raise PermissionDenied
     if visit.request.POST.get("stage") != visit.checklist.stage:
-        raise ChecklistRefused(MOVED_ON(name=visit.checklist.name))
+        raise UserError(MOVED_ON(name=visit.checklist.name))
     return step(visit)
 
 

@@ -55,7 +55,7 @@ from annotation.recruitment.cohorts import (
 from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit, waiting_at
 from annotation.recruitment.participants import settle, waiting_requests
 from annotation.recruitment.qr_codes import qr_code
-from annotation.recruitment.signed_links import NoKeys, prolific_keys
+from annotation.recruitment.signed_links import prolific_keys
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from annotation.web.monitoring.returning import back_to_dashboard_or
@@ -67,6 +67,7 @@ from annotation.web.rating.forms import (
     MinimumForm,
     SignedLinksForm,
 )
+from core.errors import UserError
 from core.text import storable
 
 RATERS_A_PAGE = 100
@@ -330,7 +331,7 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
     try:
         if workspace:
             prolific_keys()
-    except NoKeys:
+    except UserError:
         messages.error(
             request,
             _(

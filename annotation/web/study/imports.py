@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.importing.undo import NotUndone, dependents_in_words, plan_undo, undo_import
+from annotation.importing.undo import dependents_in_words, plan_undo, undo_import
 from annotation.studies.access import study_led_by
 from annotation.studies.nouns import in_words
 from annotation.studies.provenance import provenance_of
+from core.errors import UserError
 from core.web.access import visible_or_404
 from generation.models import Import
 
@@ -65,7 +66,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         try:
             undo_import(found, by=cast(User, request.user), clock=timezone.now)
-        except NotUndone as error:
+        except UserError as error:
             refusal, status = str(error), 409
         else:
             messages.success(request, _("The import of %(file)s has been undone.") % {"file": found.file})

@@ -142,7 +142,7 @@ def _price(name: str, given: str) -> Decimal:
 def _own_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters to store: the whole script, since other machines lack the file, and vLLM's options.
 
-    Raises BadScript.
+    Raises UserError.
     """
     found: dict[str, Any] = {}
     if options["script"]:

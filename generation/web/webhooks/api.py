@@ -13,16 +13,10 @@ from rest_framework.response import Response
 from accounts.api.access import Scope, needs
 from accounts.api.lists import CURSOR, SIZE, Unusable, asking, checked, paged, workspace_to_change
 from accounts.models import Webhook, WebhookDelivery
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.webhooks.events import EventName
-from generation.webhooks.subscriptions import (
-    WebhookRefused,
-    add_webhook,
-    change_webhook,
-    remove_webhook,
-    send_again,
-    send_test,
-)
+from generation.webhooks.subscriptions import add_webhook, change_webhook, remove_webhook, send_again, send_test
 
 EVENTS = "Any of " + ", ".join(EventName.values) + "."
 
@@ -115,7 +109,7 @@ def webhooks(request: Request, workspace: str) -> Response:
     asked = checked(WantedWebhookSerializer(data=request.data))
     try:
         hook, secret = add_webhook(workspace=led, by=asking(request), **asked)
-    except WebhookRefused as error:
+    except UserError as error:
         raise Unusable(for_reader(error)) from error
     return Response(NewWebhookSerializer(hook, context={"secret": secret}).data, status=201)
 
@@ -137,7 +131,7 @@ def webhook(request: Request, workspace: str, public_id: str) -> Response:
         asked = checked(WebhookChangesSerializer(data=request.data))
         try:
             change_webhook(hook, by=asking(request), **asked)
-        except WebhookRefused as error:
+        except UserError as error:
             raise Unusable(for_reader(error)) from error
     return Response(WebhookSerializer(hook).data)
 
@@ -150,7 +144,7 @@ def test_webhook(request: Request, workspace: str, public_id: str) -> Response:
     hook = _hook_of(request, workspace, public_id)
     try:
         return Response(DeliverySerializer(send_test(hook)).data, status=202)
-    except WebhookRefused as error:
+    except UserError as error:
         raise Unusable(for_reader(error)) from error
 
 
@@ -172,7 +166,7 @@ def resend_delivery(request: Request, workspace: str, public_id: str, delivery: 
         raise NotFound(_("There is no such message of this webhook."))
     try:
         send_again(found)
-    except WebhookRefused as error:
+    except UserError as error:
         raise Unusable(for_reader(error)) from error
     found.refresh_from_db()
     return Response(DeliverySerializer(found).data, status=202)

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User, Webhook, WebhookDelivery
 from accounts.permissions import results_page, workspaces_led_by
+from core.errors import UserError
 from core.messages.message import stored_text
 from core.messages.rendering import for_reader
 from core.web.access import visible_or_404
 from generation.web.library.pages import page_of
 from generation.webhooks.events import TEST, EventName
 from generation.webhooks.subscriptions import (
-    WebhookRefused,
     add_webhook,
     change_webhook,
     checked_address,
@@ -48,7 +48,7 @@ class WebhookForm(forms.Form):
     def clean_url(self) -> str:
         try:
             return checked_address(self.cleaned_data["url"])
-        except WebhookRefused as error:
+        except UserError as error:
             raise forms.ValidationError(for_reader(error)) from error
 
 
@@ -76,7 +76,7 @@ def webhooks(request: HttpRequest, slug: str = "") -> HttpResponse:
         try:
             _hook, secret = add_webhook(workspace=workspace, by=cast(User, request.user), **form.cleaned_data)
             form = WebhookForm(label_suffix="")
-        except WebhookRefused as error:
+        except UserError as error:
             form.add_error(None, for_reader(error))
     failed = Q(deliveries__state=WebhookDelivery.State.FAILED)
     rows = workspace.webhooks.annotate(
@@ -103,7 +103,7 @@ def webhook(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             change_webhook(hook, by=cast(User, request.user), **form.cleaned_data)
-        except WebhookRefused as error:
+        except UserError as error:
             form.add_error(None, for_reader(error))
         else:
             messages.success(request, gettext("The webhook has been saved."))
@@ -128,7 +128,7 @@ def test_webhook(request: HttpRequest, slug: str, public_id: str) -> HttpRespons
         send_test(hook)
         said = gettext("A test message is being sent. Reload the page in a few seconds to see what came of it.")
         messages.success(request, said)
-    except WebhookRefused as error:
+    except UserError as error:
         messages.error(request, for_reader(error))
     return redirect("generation:webhook", slug, public_id)
 
@@ -143,7 +143,7 @@ def resend(request: HttpRequest, slug: str, public_id: str, delivery: str) -> Ht
         send_again(visible_or_404(found, message=gettext("There is no such message.")))
         said = gettext("The message is being sent again. Reload the page in a few seconds to see what came of it.")
         messages.success(request, said)
-    except WebhookRefused as error:
+    except UserError as error:
         messages.error(request, for_reader(error))
     return redirect("generation:webhook", slug, public_id)
 

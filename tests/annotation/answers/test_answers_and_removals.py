@@ -12,7 +12,7 @@ from annotation.answers import recording
 from annotation.answers.recording import Answer, AnswerRefused, TaskRemoved, record_answer, skip
 from annotation.assignment.next_task import next_assignment
 from annotation.importing import undo
-from annotation.importing.undo import NotUndone, undo_import
+from annotation.importing.undo import undo_import
 from annotation.models import Assignment, Criterion, LateChange, Score, Study
 from annotation.studies import deletion
 from annotation.studies.deletion import delete
@@ -70,7 +70,7 @@ def outcome_of(call, *refusals):
 
 def undoes(number):
     found = Import.objects.get(pk=number)
-    return outcome_of(lambda: undo_import(found, by=None, clock=timezone.now), NotUndone)
+    return outcome_of(lambda: undo_import(found, by=None, clock=timezone.now), UserError)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_an_answer_about_a_text_that_the_import_added_keeps_it(imported, how):
     else:
         record_answer(assignment=imported, answers={"clear": Answer(5.0)}, clock=timezone.now)
     assert undo.plan_undo(added).dependents == {"annotation.Assignment": 1}
-    with pytest.raises(NotUndone):
+    with pytest.raises(UserError, match="1 answer"):
         undo_import(added, by=None, clock=timezone.now)
 
 

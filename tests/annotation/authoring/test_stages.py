@@ -10,9 +10,9 @@ from django.db import connection
 from accounts.models import Event
 from annotation.authoring.proposing import close_proposals, merge, propose, withdraw
 from annotation.authoring.questions import Wanted, current_questions, finish, review, start_review, write_questions
-from annotation.authoring.stages import ChecklistRefused
 from annotation.authoring.voting import choose, close_vote, vote, vote_result
 from annotation.models import Ballot, BallotReceipt, Checklist
+from core.errors import UserError
 from generation.models import Category
 from tests.annotation.authoring.checklists import (
     CLEAR,
@@ -49,7 +49,7 @@ def checklist(workspace, lead):
 
 @contextmanager
 def refused(code):
-    with pytest.raises(ChecklistRefused) as raised:
+    with pytest.raises(UserError) as raised:
         yield raised
     assert raised.value.message.code == f"checklist.{code}"
 
@@ -283,7 +283,7 @@ def test_leads_who_close_one_stage_at_once_close_it_once(tmp_path):
         try:
             gate.wait()
             close_proposals(Checklist.objects.get(pk=checklist.pk), by=person)
-        except ChecklistRefused as refusal:
+        except UserError as refusal:
             return refusal.message.code
         finally:
             connection.close()

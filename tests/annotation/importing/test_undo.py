@@ -8,8 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event
-from annotation.importing.undo import NotUndone, plan_undo, undo_import
+from annotation.importing.undo import plan_undo, undo_import
 from annotation.models import Assignment, Rater, Score, Study
+from core.errors import UserError
 from generation.models import Benchmark, Import, Instruction, LanguageModel, Response
 from judging.models import Judge, JudgeRun, PlannedItem
 from tests.annotation.tables import RATINGS, everything, load, written
@@ -199,7 +200,7 @@ def test_the_undo_is_an_event_with_counts(table):
     assert event.after["removed"]["annotation.Score"] == 3
     assert event.before["file"] == "r.csv"
     assert not Rater.objects.exists()
-    with pytest.raises(NotUndone):
+    with pytest.raises(UserError, match="undone already"):
         undo_import(Import.objects.get(), by=lead, clock=timezone.now)
 
 

@@ -3,9 +3,10 @@ import json
 
 import pytest
 
+from core.errors import UserError
 from generation.llm.errors import Refused
 from generation.llm.requests import Reply, Request
-from generation.llm.scripted import BadScript, ScriptedChat, read_script, script_from
+from generation.llm.scripted import ScriptedChat, read_script, script_from
 
 SCALE = [0, 0.25, 0.5, 0.75, 1]
 ITEM = {"type": "object", "properties": {"reason": {"type": "string"}, "score": {"type": "number", "enum": SCALE}}}
@@ -73,7 +74,7 @@ def test_a_script_is_a_mapping_or_a_file(tmp_path):
     assert read_script({"seed": 4}, tmp_path) == {"seed": 4}
     (tmp_path / "list.json").write_text("[1]")
     for bad in ("absent.json", "list.json", 7):
-        with pytest.raises(BadScript):
+        with pytest.raises(UserError, match="script"):
             read_script(bad, tmp_path)
 
 

@@ -13,19 +13,13 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from accounts.models import Event, Webhook, WebhookDelivery
+from core.errors import UserError
 from generation.tasks import sweep
 from generation.webhooks import events, sending
 from generation.webhooks.events import EventName, announce
 from generation.webhooks.sending import LEASE, WAITS, claim, send_due, send_waiting, settle
 from generation.webhooks.signing import signature
-from generation.webhooks.subscriptions import (
-    WebhookRefused,
-    add_webhook,
-    change_webhook,
-    remove_old_messages,
-    send_again,
-    send_test,
-)
+from generation.webhooks.subscriptions import add_webhook, change_webhook, remove_old_messages, send_again, send_test
 from tests.factories import make_workspace
 from tests.generation.webhooks.receiver import Receiver, Says
 from tests.many_connections import many_connections
@@ -175,7 +169,7 @@ def test_a_redirect_is_not_followed():
 def test_a_forbidden_address_is_refused_when_it_is_added_and_when_it_is_called(settings, url):
     hook, _secret = hooked("https://example.org/")
     settings.ON_LOOPBACK = False
-    with pytest.raises(WebhookRefused, match="may not be called"):
+    with pytest.raises(UserError, match="may not be called"):
         change_webhook(hook, url=url)
     Webhook.objects.filter(pk=hook.pk).update(url=url)
     delivery = tell(hook)
@@ -204,15 +198,15 @@ def test_a_name_that_resolves_to_this_machine_is_never_connected_to(settings, mo
     "url", ["ftp://a.org", "https://a:b@a.org", "https://a.org/?x=1", "https://a.org/#x", "a.org", ""]
 )
 def test_an_address_that_is_not_plain_is_refused(url):
-    with pytest.raises(WebhookRefused, match=r"https://example\.org/hooks"):
+    with pytest.raises(UserError, match=r"https://example\.org/hooks"):
         hooked(url)
     assert not Webhook.objects.exists()
 
 
 def test_events_that_do_not_exist_are_refused_and_so_are_none():
-    with pytest.raises(WebhookRefused, match=r"no event 'all'; there are: study.finished"):
+    with pytest.raises(UserError, match=r"no event 'all'; there are: study.finished"):
         hooked("https://example.org/", events=["all"])
-    with pytest.raises(WebhookRefused, match="at least one"):
+    with pytest.raises(UserError, match="at least one"):
         hooked("https://example.org/", events=[])
 
 
@@ -285,7 +279,7 @@ def test_while_a_message_is_being_sent_nobody_else_claims_it():
     tell(hook)
     assert claim(hook.pk, clock=timezone.now) is not None
     assert claim(hook.pk, clock=timezone.now) is None
-    with pytest.raises(WebhookRefused, match="being sent"):
+    with pytest.raises(UserError, match="being sent"):
         send_again(hook.deliveries.get())
 
 
@@ -341,7 +335,7 @@ def test_a_webhook_that_is_switched_off_gets_nothing_and_keeps_nothing():
             announce(hook.workspace_id, EventName.RUN_FINISHED, ABOUT)
         assert send_due(hook.pk) == 0 and hook.deliveries.count() == 1
         for act in (lambda: send_test(hook), lambda: send_again(WebhookDelivery.objects.get(pk=waits.pk))):
-            with pytest.raises(WebhookRefused, match="switched off"):
+            with pytest.raises(UserError, match="switched off"):
                 act()
         change_webhook(hook, active=True)
         assert send_due(hook.pk) == 1 and len(receiver.came) == 1
@@ -363,7 +357,7 @@ def test_only_webhooks_of_the_workspace_that_chose_the_event_are_told():
 def test_a_workspace_has_a_bounded_number_of_webhooks_and_a_webhook_of_messages(monkeypatch):
     workspace = make_workspace()
     hooks = [hooked("https://example.org/", workspace)[0] for _ in range(20)]
-    with pytest.raises(WebhookRefused, match="at most 20"):
+    with pytest.raises(UserError, match="at most 20"):
         hooked("https://example.org/", workspace)
     monkeypatch.setattr(sending, "MOST_WAITING", 3)
     monkeypatch.setattr(sending, "send", lambda *_: None)

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from accounts.models import Event, User
 from annotation.authoring.questions import review, start_review, write_questions
-from annotation.authoring.stages import ChecklistRefused
 from annotation.authoring.voting import close_vote, vote
 from annotation.drafting.checklists import DRAFTS, approve, approved_in, ask_for_drafts, drafted
 from annotation.importing.undo import undo_import
@@ -151,7 +150,7 @@ def test_every_page_is_the_same_and_work_goes_on(tmp_path):
     assert dict(checklist.criteria.values_list("name", "votes"))["Depth"] == 3
     approve(Instruction.objects.get(benchmark=study.benchmark, external_id="new-2"), ["Is it long?"], by=lead)
     assert len(approved_in(study.benchmark)) == 2
-    with pytest.raises(ChecklistRefused):
+    with pytest.raises(UserError):
         review(Checklist.objects.get(pk=reviewed.pk), 10**9, sound=True, comment="", by=lead)
     assert loaded.rows["annotation.questionreview"] == QuestionReview.objects.count() == 2
 
