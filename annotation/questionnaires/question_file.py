@@ -6,7 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.questionnaires.questions import AskedQuestion, QuestionRefused, read_questions
+from annotation.questionnaires.questions import AskedQuestion, read_questions
+from core.errors import UserError
 from core.tables.bad_rows import BadRow
 from core.tables.reading import read_rows
 
@@ -18,7 +19,7 @@ LABELS = ("low_label", "low_label_zh", "high_label", "high_label_zh", "minimum",
 
 
 def questions_of_file(path: Path) -> tuple[AskedQuestion, ...]:
-    """Read a .json file, or a table whose columns are COLUMNS and LABELS. Raises QuestionRefused with the line.
+    """Read a .json file, or a table whose columns are COLUMNS and LABELS. Raises UserError with the line.
 
     Options stand in one cell, parted by |.
     """
@@ -31,35 +32,35 @@ def questions_of_file(path: Path) -> tuple[AskedQuestion, ...]:
             if any(values.values()):
                 try:
                     rows.append(_fields(values))
-                except QuestionRefused as problem:
+                except UserError as problem:
                     told = _("Line %(line)s: %(problem)s")
-                    raise QuestionRefused(told % {"line": row.place.line, "problem": problem}) from problem
+                    raise UserError(told % {"line": row.place.line, "problem": problem}) from problem
     except BadRow as problem:
-        raise QuestionRefused(str(problem)) from problem
+        raise UserError(str(problem)) from problem
     return read_questions(rows)
 
 
 def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise QuestionRefused(_("The file is larger than 1 MB."))
+            raise UserError(_("The file is larger than 1 MB."))
         return json.loads(path.read_text("utf-8-sig"))
     except OSError as problem:
-        raise QuestionRefused(_("%(file)s cannot be opened.") % {"file": path.name}) from problem
+        raise UserError(_("%(file)s cannot be opened.") % {"file": path.name}) from problem
     except (ValueError, RecursionError) as problem:
-        raise QuestionRefused(_("%(file)s is no valid JSON.") % {"file": path.name}) from problem
+        raise UserError(_("%(file)s is no valid JSON.") % {"file": path.name}) from problem
 
 
 def _fields(values: dict[str, str]) -> dict[str, Any]:
     known = {*COLUMNS, *LABELS}
     if unknown := sorted(set(values) - known):
-        raise QuestionRefused(
+        raise UserError(
             _("The column %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:60], "known": ", ".join(sorted(known))}
         )
     required = values.get("required", "").casefold()
     if required not in (*YES, *NO):
-        raise QuestionRefused(_("“required” is yes or no."))
+        raise UserError(_("“required” is yes or no."))
     found: dict[str, Any] = {
         "kind": values.get("kind", "").casefold(),
         "texts": {"en": values.get("question", ""), "zh-hans": values.get("question_zh", "")},
@@ -78,10 +79,10 @@ def _fields(values: dict[str, str]) -> dict[str, Any]:
 
 
 def options_of(english: str, chinese: str, sign: str) -> list[dict[str, str]]:
-    """The options of a cell or a field in either language. Raises QuestionRefused where their numbers differ."""
+    """The options of a cell or a field in either language. Raises UserError where their numbers differ."""
     en, zh = ([piece.strip() for piece in text.split(sign) if piece.strip()] for text in (english, chinese))
     if en and zh and len(en) != len(zh):
-        raise QuestionRefused(
+        raise UserError(
             _("There are %(en)s options in English and %(zh)s in Chinese; write the same options in both.")
             % {"en": len(en), "zh": len(zh)}
         )
@@ -94,5 +95,5 @@ def _number(text: str) -> int | float:
     try:
         value = float(text)
     except ValueError:
-        raise QuestionRefused(_("“%(text)s” is no number.") % {"text": text[:40]}) from None
+        raise UserError(_("“%(text)s” is no number.") % {"text": text[:40]}) from None
     return int(value) if value.is_integer() else value

@@ -29,10 +29,6 @@ Texts = Mapping[str, str]
 Value = str | int | float | list[str]
 
 
-class QuestionRefused(UserError):
-    """This is no question; the sentence names it and says why."""
-
-
 @dataclass(frozen=True)
 class Option:
     key: str
@@ -83,50 +79,50 @@ class AskedQuestion:
 
 
 def read_questions(data: Any) -> tuple[AskedQuestion, ...]:
-    """Read a list of questions as JSON holds them. Raises QuestionRefused.
+    """Read a list of questions as JSON holds them. Raises UserError.
 
     A text is {language: text} or an English string; an option is a text, or {"key": ..., "texts": ...}. A question
     without a key gets one from its wording.
     """
     if not isinstance(data, list | tuple):
-        raise QuestionRefused(_("A questionnaire is a list of questions."))
+        raise UserError(_("A questionnaire is a list of questions."))
     if len(data) > MOST_QUESTIONS:
-        raise QuestionRefused(_("A questionnaire has at most %(n)s questions.") % {"n": MOST_QUESTIONS})
+        raise UserError(_("A questionnaire has at most %(n)s questions.") % {"n": MOST_QUESTIONS})
     found: list[AskedQuestion] = []
     for number, one in enumerate(data, 1):
         try:
             found.append(_question(one, number, {question.key for question in found}))
-        except QuestionRefused as problem:
+        except UserError as problem:
             told = _("Question %(n)s: %(problem)s")
-            raise QuestionRefused(told % {"n": number, "problem": problem}) from problem
+            raise UserError(told % {"n": number, "problem": problem}) from problem
     return tuple(found)
 
 
 def _question(one: Any, number: int, taken: set[str]) -> AskedQuestion:
     if not isinstance(one, Mapping):
-        raise QuestionRefused(_("It is no object with a kind and a text."))
+        raise UserError(_("It is no object with a kind and a text."))
     if unknown := sorted(str(name) for name in set(one) - FIELDS):
-        raise QuestionRefused(
+        raise UserError(
             _("The field %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:60], "known": ", ".join(sorted(FIELDS))}
         )
     kind = one.get("kind")
     if kind not in KINDS:
-        raise QuestionRefused(
+        raise UserError(
             _("The kind %(kind)s is unknown; there are: %(known)s.")
             % {"kind": str(kind)[:60], "known": ", ".join(KINDS)}
         )
     texts = texts_in(one.get("texts", one.get("text")), LONGEST_WORDING)
     if not texts:
-        raise QuestionRefused(_("It has no text."))
+        raise UserError(_("It has no text."))
     required = one.get("required", False)
     if not isinstance(required, bool):
-        raise QuestionRefused(_("“required” is true or false."))
+        raise UserError(_("“required” is true or false."))
     key = one.get("key") or free_key(texts, f"question{number}", taken)
     if not isinstance(key, str) or not KEY.fullmatch(key):
-        raise QuestionRefused(_("A key has 1 to 60 letters, digits, - and _."))
+        raise UserError(_("A key has 1 to 60 letters, digits, - and _."))
     if key in taken:
-        raise QuestionRefused(_("The key %(key)s is there twice.") % {"key": key})
+        raise UserError(_("The key %(key)s is there twice.") % {"key": key})
     own: dict[str, Any] = {}
     if kind in (CHOICE, CHOICES):
         own["options"] = _options(one.get("options"))
@@ -138,20 +134,20 @@ def _question(one: Any, number: int, taken: set[str]) -> AskedQuestion:
 
 
 def texts_in(value: Any, longest: int) -> dict[str, str]:
-    """A text by language, without empty ones and without spaces around them. Raises QuestionRefused."""
+    """A text by language, without empty ones and without spaces around them. Raises UserError."""
     if value is None:
         return {}
     given = {"en": value} if isinstance(value, str) else value
     if not isinstance(given, Mapping) or any(not isinstance(text, str) for text in given.values()):
-        raise QuestionRefused(_("A text is a string, or strings by language."))
+        raise UserError(_("A text is a string, or strings by language."))
     if unknown := sorted(str(name) for name in set(given) - set(LANGUAGES)):
-        raise QuestionRefused(
+        raise UserError(
             _("The language %(name)s is unknown; there are: %(known)s.")
             % {"name": unknown[0][:20], "known": ", ".join(LANGUAGES)}
         )
     texts = {name: storable(given[name]).strip() for name in LANGUAGES if given.get(name)}
     if any(len(text) > longest for text in texts.values()):
-        raise QuestionRefused(_("A text is longer than %(n)s characters.") % {"n": longest})
+        raise UserError(_("A text is longer than %(n)s characters.") % {"n": longest})
     return {name: text for name, text in texts.items() if text}
 
 
@@ -167,20 +163,20 @@ def free_key(texts: Texts, other: str, taken: set[str]) -> str:
 
 def _options(data: Any) -> tuple[Option, ...]:
     if not isinstance(data, list | tuple) or not 2 <= len(data) <= MOST_OPTIONS:
-        raise QuestionRefused(_("It needs 2 to %(n)s options.") % {"n": MOST_OPTIONS})
+        raise UserError(_("It needs 2 to %(n)s options.") % {"n": MOST_OPTIONS})
     found: list[Option] = []
     for number, one in enumerate(data, 1):
         keyed = isinstance(one, Mapping) and "texts" in one
         texts = texts_in(one["texts"] if keyed else one, LONGEST_OPTION)
         if not texts:
-            raise QuestionRefused(_("Option %(n)s has no text.") % {"n": number})
+            raise UserError(_("Option %(n)s has no text.") % {"n": number})
         taken = {option.key for option in found}
         key = (one.get("key") if keyed else None) or free_key(texts, f"option{number}", taken)
         if not isinstance(key, str) or not KEY.fullmatch(key):
-            raise QuestionRefused(_("A key has 1 to 60 letters, digits, - and _."))
+            raise UserError(_("A key has 1 to 60 letters, digits, - and _."))
         same = any(option.texts.get(name) == text for option in found for name, text in texts.items())
         if key in taken or same:
-            raise QuestionRefused(_("Option %(n)s is there twice.") % {"n": number})
+            raise UserError(_("Option %(n)s is there twice.") % {"n": number})
         found.append(Option(key, texts))
     return tuple(found)
 
@@ -188,9 +184,9 @@ def _options(data: Any) -> tuple[Option, ...]:
 def _scale(one: Mapping[str, Any]) -> dict[str, Any]:
     low, high = one.get("low", 1), one.get("high", 7)
     if any(not isinstance(end, int) or isinstance(end, bool) for end in (low, high)):
-        raise QuestionRefused(_("The ends of a scale are whole numbers."))
+        raise UserError(_("The ends of a scale are whole numbers."))
     if not low < high <= low + MOST_STEPS or abs(low) > LARGEST_NUMBER:
-        raise QuestionRefused(_("The high end of a scale is 1 to %(n)s above its low end.") % {"n": MOST_STEPS})
+        raise UserError(_("The high end of a scale is 1 to %(n)s above its low end.") % {"n": MOST_STEPS})
     labels = {name: texts_in(one.get(name), LONGEST_END) for name in ("low_label", "high_label")}
     return {"low": low, "high": high, **labels}
 
@@ -201,10 +197,10 @@ def _bounds(one: Mapping[str, Any]) -> dict[str, Any]:
         if bound is None:
             continue
         if isinstance(bound, bool) or not isinstance(bound, int | float) or not abs(bound) <= LARGEST_NUMBER:
-            raise QuestionRefused(_("A bound is a number between −%(n)s and %(n)s.") % {"n": LARGEST_NUMBER})
+            raise UserError(_("A bound is a number between −%(n)s and %(n)s.") % {"n": LARGEST_NUMBER})
     low, high = bounds["minimum"], bounds["maximum"]
     if low is not None and high is not None and low > high:
-        raise QuestionRefused(_("The highest value is lower than the lowest value."))
+        raise UserError(_("The highest value is lower than the lowest value."))
     return bounds
 
 

@@ -6,8 +6,9 @@ from accounts.models import User
 from calibration.reports.codec import stored
 from calibration.statistics.judges.alignment import claim_of, level_of_look
 from calibration.statistics.resampling import MIN_CLUSTERS
+from core.errors import UserError
 from core.messages.message import Wording
-from judging.alignment.records import AlignmentRefused, log_step
+from judging.alignment.records import log_step
 from judging.alignment.results import compared, coverage_of, rated_in
 from judging.models import Alignment, AlignmentLook, AlignmentVersion
 
@@ -39,12 +40,12 @@ OTHER_NUMBER = Wording(
 
 
 def version_named(alignment: Alignment, name: str) -> AlignmentVersion:
-    """Return the version whose judge has this name. Raises AlignmentRefused, which names the versions."""
+    """Return the version whose judge has this name. Raises UserError, which names the versions."""
     versions = alignment.versions.select_related("judge__rater")
     found = versions.filter(judge__rater__label=name).first()
     if found is None:
         known = [one.judge.rater.label for one in versions]
-        raise AlignmentRefused(NO_VERSION(name=name, known=known) if known else NO_VERSIONS(name=name))
+        raise UserError(NO_VERSION(name=name, known=known) if known else NO_VERSIONS(name=name))
     found.alignment = alignment
     return found
 
@@ -56,22 +57,22 @@ def next_look(alignment: Alignment) -> tuple[int, float]:
 
 
 def check_look(version: AlignmentVersion) -> None:
-    """Raise AlignmentRefused if the version was looked at already, or it or the baseline lacks verdicts.
+    """Raise UserError if the version was looked at already, or it or the baseline lacks verdicts.
 
     Computes no figure of the test part.
     """
     alignment = version.alignment
     known = AlignmentLook.objects.filter(version=version).first()
     if known is not None:
-        raise AlignmentRefused(LOOKED_AT(judge=version.judge.rater.name, number=known.number))
+        raise UserError(LOOKED_AT(judge=version.judge.rater.name, number=known.number))
     coverage = coverage_of(alignment, rated_in(alignment))
     for rater in (alignment.baseline.rater, version.judge.rater):
         if lacking := coverage.lacking(rater.pk):
-            raise AlignmentRefused(LACKING(judge=rater.name, n=lacking, tasks=len(coverage.tasks)))
+            raise UserError(LACKING(judge=rater.name, n=lacking, tasks=len(coverage.tasks)))
 
 
 def take_look(version: AlignmentVersion, *, confirmed: int | None = None, by: User | None = None) -> AlignmentLook:
-    """Measure the version beside the baseline on the test part, and store it as the next look. Raises AlignmentRefused.
+    """Measure the version beside the baseline on the test part, and store it as the next look. Raises UserError.
 
     `confirmed` is the number of the look that somebody agreed to: another one is refused. Two looks at once get different
     numbers, and so different levels, by a constraint of the database.
@@ -81,14 +82,14 @@ def take_look(version: AlignmentVersion, *, confirmed: int | None = None, by: Us
         check_look(version)
         number, level = next_look(alignment)
         if confirmed is not None and number != confirmed:
-            raise AlignmentRefused(OTHER_NUMBER(number=number, level=f"{level:g}"))
+            raise UserError(OTHER_NUMBER(number=number, level=f"{level:g}"))
         rated = rated_in(alignment)
         labels = rated.labels_in(alignment, "test") if rated else None
         found = compared(labels, judge.pk, alignment.baseline.rater_id, confidence=1 - level)
         if found is None or found.gain.clusters < MIN_CLUSTERS:
             n = found.gain.clusters if found else 0
             wanted = {"judge": judge.name, "baseline": alignment.baseline.rater.name, "n": n, "needed": MIN_CLUSTERS}
-            raise AlignmentRefused(FEW_COMMON(**wanted))
+            raise UserError(FEW_COMMON(**wanted))
         claim = claim_of(found.gain, level)
         try:
             with transaction.atomic():

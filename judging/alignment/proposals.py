@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from annotation.models import Criterion, Score, Task, counting
 from core.clock import Clock
+from core.errors import UserError
 from core.messages.message import Wording
 from core.text import storable
 from generation.library.search import note_texts
@@ -23,7 +24,7 @@ from generation.models import Benchmark, GenerationRun, Instruction, LanguageMod
 from generation.responses.estimates import GenerationEstimate, estimate_generation
 from generation.responses.plan import GenerationRequest, plan_generation
 from generation.responses.runs import GENERATION
-from judging.alignment.records import AlignmentRefused, drafts_benchmark, drafts_slug, locked, log_step
+from judging.alignment.records import drafts_benchmark, drafts_slug, locked, log_step
 from judging.alignment.results import Rated, rated_in
 from judging.judges.questions import Questions, english, item_of
 from judging.methods.prompts import BadTemplate, marker, transcript
@@ -126,15 +127,15 @@ def judges_of(alignment: Alignment) -> list[Judge]:
 
 
 def request_for(alignment: Alignment, judge: Judge) -> str:
-    """Return the text of the request. Raises AlignmentRefused if there is no prompt or no disagreement."""
+    """Return the text of the request. Raises UserError if there is no prompt or no disagreement."""
     if judge.pk != alignment.baseline_id and not alignment.versions.filter(judge=judge).exists():
-        raise AlignmentRefused(NOT_OF_ALIGNMENT(judge=judge.rater.name))
+        raise UserError(NOT_OF_ALIGNMENT(judge=judge.rater.name))
     if judge.method not in PROMPTED:
-        raise AlignmentRefused(NO_PROMPT(judge=judge.rater.name))
+        raise UserError(NO_PROMPT(judge=judge.rater.name))
     rated = rated_in(alignment)
     found = _disagreements(alignment, judge, rated) if rated else []
     if not found:
-        raise AlignmentRefused(NO_DISAGREEMENT(judge=judge.rater.name))
+        raise UserError(NO_DISAGREEMENT(judge=judge.rater.name))
     known, needed = placeholders_of(judge.method)
     question, blocks = _blocks(alignment, judge, [one.task for one in found])
     return REQUEST.format(
@@ -238,9 +239,9 @@ def _cut(text: str, what: str) -> str:
 def _generation(
     alignment: Alignment, judge: Judge, model: LanguageModel, by: User | None
 ) -> tuple[GenerationRequest, Benchmark]:
-    """Store the request as an instruction of a benchmark of the alignment's own. Raises AlignmentRefused."""
+    """Store the request as an instruction of a benchmark of the alignment's own. Raises UserError."""
     if not prompt_models(alignment).filter(pk=model.pk).exists():
-        raise AlignmentRefused(OTHER_MODEL(name=model.name))
+        raise UserError(OTHER_MODEL(name=model.name))
     text = request_for(locked(alignment), judge)
     names = {"en": f"Prompts: {alignment.study.slug}", "zh-hans": f"提示词：{alignment.study.slug}"}
     benchmark, _made = Benchmark.objects.get_or_create(
@@ -257,7 +258,7 @@ def _generation(
 
 
 def price_of_proposal(alignment: Alignment, judge: Judge, model: LanguageModel) -> GenerationEstimate:
-    """Return what the one call would cost; nothing is stored. Raises AlignmentRefused, NoEndpoint."""
+    """Return what the one call would cost; nothing is stored. Raises UserError, NoEndpoint."""
     with transaction.atomic():
         request, _benchmark = _generation(alignment, judge, model, None)
         estimate = estimate_generation(request)
@@ -274,7 +275,7 @@ def ask_for_prompt(
     background: bool = True,
     clock: Clock = timezone.now,
 ) -> GenerationRun:
-    """Start the run of one call in which the model rewrites the judge's prompt. Raises AlignmentRefused, NoEndpoint.
+    """Start the run of one call in which the model rewrites the judge's prompt. Raises UserError, NoEndpoint.
 
     A run that is not in the `background` is left to the caller to work off.
     """
@@ -320,12 +321,12 @@ def draft_of(alignment: Alignment, public_id: str) -> Draft | None:
 
 
 def draft_named(alignment: Alignment, public_id: str) -> Response | None:
-    """Return the reply with this id, None for ''. Raises AlignmentRefused where it is no draft of this alignment."""
+    """Return the reply with this id, None for ''. Raises UserError where it is no draft of this alignment."""
     if not public_id:
         return None
     found = draft_of(alignment, public_id)
     if found is None:
-        raise AlignmentRefused(NO_DRAFT(id=public_id))
+        raise UserError(NO_DRAFT(id=public_id))
     return found.response
 
 

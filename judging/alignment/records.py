@@ -67,10 +67,6 @@ REPLACED = Wording(
 IS_BASELINE = Wording("alignment.is_baseline", "%(judge)s is the baseline itself; add a judge with another prompt.")
 
 
-class AlignmentRefused(UserError):
-    """The alignment, version, proposal or look is not possible; the sentence says what to change."""
-
-
 def alignments_read_by(user: User) -> QuerySet[Alignment]:
     found = Alignment.objects.filter(study__workspace__in=workspaces_read_by(user))
     return found.select_related("study__workspace", "study__guideline", "baseline__rater", "baseline__language_model")
@@ -113,7 +109,7 @@ def begin_alignment(
     seed: int = 0,
     by: User | None = None,
 ) -> Alignment:
-    """Split the study's instructions that two people rated, and store the alignment. Raises AlignmentRefused.
+    """Split the study's instructions that two people rated, and store the alignment. Raises UserError.
 
     `criterion` '' is the first that the baseline answers. Instructions of earlier alignments on the same criterion are left
     out, as their people's answers are known; an instruction of an alignment on another criterion keeps its part. An
@@ -121,19 +117,17 @@ def begin_alignment(
     """
     usable = usable_shares(shares)
     if usable is None:
-        raise AlignmentRefused(BAD_SHARES(least=f"{SMALLEST_SHARE:g}"))
+        raise UserError(BAD_SHARES(least=f"{SMALLEST_SHARE:g}"))
     if not 0 <= seed <= MOST_COUNTED:
-        raise AlignmentRefused(BAD_SEED(most=MOST_COUNTED))
+        raise UserError(BAD_SEED(most=MOST_COUNTED))
     if baseline.workspace_id != study.workspace_id:
-        raise AlignmentRefused(OTHER_WORKSPACE(judge=baseline.rater.name))
+        raise UserError(OTHER_WORKSPACE(judge=baseline.rater.name))
     people = people_of(study)
     criteria = criteria_for(baseline, people)
     if not criteria:
-        raise AlignmentRefused(NOT_ANSWERED(judge=baseline.rater.name))
+        raise UserError(NOT_ANSWERED(judge=baseline.rater.name))
     if criterion and criterion not in criteria:
-        raise AlignmentRefused(
-            OTHER_CRITERION(judge=baseline.rater.name, criterion=criterion, criteria=", ".join(criteria))
-        )
+        raise UserError(OTHER_CRITERION(judge=baseline.rater.name, criterion=criterion, criteria=", ".join(criteria)))
     criterion = criterion or criteria[0]
     try:
         answers = people.of_criterion(criterion)
@@ -149,7 +143,7 @@ def begin_alignment(
             parts = split(rated, shares=usable, seed=seed, kept=kept)
         except TooFewRatings as error:
             least = {str(part): n for part, n in LEAST.items()}
-            raise AlignmentRefused(TOO_FEW(n=error.n, needed=error.needed, **least)) from error
+            raise UserError(TOO_FEW(n=error.n, needed=error.needed, **least)) from error
         Alignment.objects.filter(pk__in=unused).delete()
         made = Alignment.objects.create(
             study=study,
@@ -190,28 +184,28 @@ def drafts_benchmark(alignment: Alignment) -> Benchmark | None:
 
 
 def locked(alignment: Alignment) -> Alignment:
-    """Return the alignment, locked for this transaction. Raises AlignmentRefused if another has replaced it."""
+    """Return the alignment, locked for this transaction. Raises UserError if another has replaced it."""
     found = Alignment.objects.select_for_update(no_key=True, of=("self",)).filter(pk=alignment.pk).first()
     if found is None:
-        raise AlignmentRefused(REPLACED())
+        raise UserError(REPLACED())
     return found
 
 
 def add_version(
     alignment: Alignment, judge: Judge, *, draft: Response | None = None, by: User | None = None
 ) -> AlignmentVersion:
-    """Add a judge as a version, or return the version that it is already. Raises AlignmentRefused.
+    """Add a judge as a version, or return the version that it is already. Raises UserError.
 
     `draft` is the model's reply of which a lead made the judge.
     """
     baseline = alignment.baseline
     if judge.pk == baseline.pk:
-        raise AlignmentRefused(IS_BASELINE(judge=judge.rater.name))
+        raise UserError(IS_BASELINE(judge=judge.rater.name))
     if judge.workspace_id != alignment.workspace_id:
-        raise AlignmentRefused(OTHER_WORKSPACE(judge=judge.rater.name))
+        raise UserError(OTHER_WORKSPACE(judge=judge.rater.name))
     own, first = METHODS[judge.method], METHODS[baseline.method]
     if (own.role, own.task_kind) != (first.role, first.task_kind):
-        raise AlignmentRefused(OTHER_KIND(judge=judge.rater.name, baseline=baseline.rater.name))
+        raise UserError(OTHER_KIND(judge=judge.rater.name, baseline=baseline.rater.name))
     proposer = AlignmentVersion.Proposer.LEAD if draft is None else AlignmentVersion.Proposer.MODEL
     try:
         with transaction.atomic():
@@ -226,12 +220,12 @@ def add_version(
 
 
 def judge_named(workspace: Workspace, name: str) -> Judge:
-    """Return the workspace's judge of this name. Raises AlignmentRefused, which names those that there are."""
+    """Return the workspace's judge of this name. Raises UserError, which names those that there are."""
     judges = Judge.objects.filter(workspace=workspace).select_related("rater", "language_model__endpoint")
     found = judges.filter(rater__label=name).first()
     if found is None:
         known = ", ".join(judges.order_by("rater__label").values_list("rater__label", flat=True)[:MOST_NAMED])
-        raise AlignmentRefused(NO_JUDGE(name=name, known=known) if known else NO_JUDGES(name=name))
+        raise UserError(NO_JUDGE(name=name, known=known) if known else NO_JUDGES(name=name))
     return found
 
 

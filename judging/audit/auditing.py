@@ -59,7 +59,7 @@ ALONE: Mapping[CheckKind, str] = {"copy": "one_person", "swaps": "judge_alone"}
 
 
 def audit(path: Path, asked: AuditOptions) -> AuditReport:
-    """Read the file and audit every judge in it. Raises BadRow and AuditRefused, which say what to do."""
+    """Read the file and audit every judge in it. Raises BadRow and UserError, which say what to do."""
     table = read_table(path)
     layout = find_layout(table, asked)
     ratings = read_ratings(table, layout)

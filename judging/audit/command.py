@@ -68,7 +68,7 @@ def _run(path: Path, options: object, language: Language) -> int:
     from judging.audit import messages
     from judging.audit.auditing import audit
     from judging.audit.page import html_page
-    from judging.audit.roles import AuditOptions, AuditRefused
+    from judging.audit.roles import AuditOptions
 
     given = vars(options)
     try:
@@ -76,7 +76,7 @@ def _run(path: Path, options: object, language: Language) -> int:
         for word in given["column"]:
             role, equals, column = word.partition("=")
             if not equals or not column:
-                raise AuditRefused(messages.UNKNOWN_ROLE(given=repr(word), roles=list(messages.ROLES)))
+                raise UserError(messages.UNKNOWN_ROLE(given=repr(word), roles=list(messages.ROLES)))
             columns[role] = column
         report = audit(path, AuditOptions(tuple(given["people"]), tuple(given["judge"]), columns))
         page = html_page(report, language) if given["html"] else ""

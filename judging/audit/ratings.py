@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from calibration.statistics.resampling import FloatArray, IntArray
+from core.errors import UserError
 from judging.audit import messages
 from judging.audit.report import ValueKind
-from judging.audit.roles import MOST_LABELS, AuditRefused, AuditTable, ColumnLayout, is_number, moment, plain
+from judging.audit.roles import MOST_LABELS, AuditTable, ColumnLayout, is_number, moment, plain
 
 FIRST = {"1", "1.0", "a", "first", "left", "model_a", "model_1", "model1", "output_1", "response_a", "response_1"}
 SECOND = {"2", "2.0", "b", "second", "right", "model_b", "model_2", "model2", "output_2", "response_b", "response_2"}
@@ -87,10 +88,10 @@ class _Tasks:
 
 
 def read_ratings(table: AuditTable, layout: ColumnLayout) -> Ratings:
-    """Arrange a table's values by task. Raises AuditRefused where they are neither scores nor verdicts."""
+    """Arrange a table's values by task. Raises UserError where they are neither scores nor verdicts."""
     answers = [answer for answer in _answers(table, layout) if answer.text]
     if not answers:
-        raise AuditRefused(messages.NOTHING_TO_COMPARE(file=table.file))
+        raise UserError(messages.NOTHING_TO_COMPARE(file=table.file))
     kind, numbers, labels = _values(table, layout, answers)
     tasks, rows, turned = _tasks(table, layout)
     people: dict[tuple[int, str], float] = {}
@@ -163,7 +164,7 @@ def _values(
     if len(labels) > MOST_LABELS:
         odd = next(answer for answer, number in zip(answers, numbers, strict=True) if number != number)
         column = layout.score if layout.shape == "long" else odd.who
-        raise AuditRefused(
+        raise UserError(
             messages.NO_SCORES(
                 file=table.file, column=column, most=MOST_LABELS, line=table.lines[odd.row], value=repr(odd.text[:60])
             )
@@ -177,7 +178,7 @@ def _points(table: AuditTable, layout: ColumnLayout, answers: Sequence[_Answer])
     if {plain(answer.text) for answer in answers} <= {"0", "1"} and any(answer.text == "0" for answer in answers):
         one, other = messages.ZERO_TIE(column=column), messages.ZERO_SECOND(column=column)
         option = "the values 1, 2 and tie"
-        raise AuditRefused(messages.TWO_READINGS(file=table.file, one=one, other=other, option=option))
+        raise UserError(messages.TWO_READINGS(file=table.file, one=one, other=other, option=option))
     found = []
     sides = [table.columns[name] for name in layout.sides]
     fractional = any("." in answer.text and is_number(answer.text) and float(answer.text) % 0.5 for answer in answers)
@@ -199,7 +200,7 @@ def _points(table: AuditTable, layout: ColumnLayout, answers: Sequence[_Answer])
     lost = [answer for answer, point in zip(answers, found, strict=True) if point != point]
     if len(lost) > (1 - NUMBERS_ENOUGH) * len(found):
         odd = lost[0]
-        raise AuditRefused(
+        raise UserError(
             messages.NO_VERDICT(
                 file=table.file,
                 column=layout.score if layout.shape == "long" else odd.who,

@@ -77,10 +77,6 @@ LARGEST = 1e60
 OPTION = {"people": "--people COLUMN", "judge": "--judge COLUMN"}
 
 
-class AuditRefused(UserError):
-    """The file cannot be audited as it is; the sentence says what to name or to change."""
-
-
 @dataclass(frozen=True)
 class AuditTable:
     """A table in memory: its columns, each as long as the table, and the line of each row."""
@@ -151,7 +147,7 @@ def read_table(path: Path) -> AuditTable:
 
 
 def find_layout(table: AuditTable, asked: AuditOptions) -> ColumnLayout:
-    """Choose the columns. Raises AuditRefused where one is missing, or where two readings are possible."""
+    """Choose the columns. Raises UserError where one is missing, or where two readings are possible."""
     return _Finder(table, asked).layout()
 
 
@@ -217,7 +213,7 @@ class _Finder:
         )
 
     def _say_wide(self, item: str, people: tuple[str, ...], judges: tuple[str, ...]) -> None:
-        """Note why the columns were taken. Raises AuditRefused where none holds a rater's values."""
+        """Note why the columns were taken. Raises UserError where none holds a rater's values."""
         if not item:
             self._say("item", (), messages.EVERY_ROW())
         for role, columns, given in (("people", people, self.asked.people), ("judge", judges, self.asked.judges)):
@@ -229,16 +225,16 @@ class _Finder:
     def _check_options(self) -> None:
         for role, column in self.asked.columns.items():
             if role not in (*NAMED, "length"):
-                raise AuditRefused(messages.UNKNOWN_ROLE(given=f"{role}={column}", roles=[*NAMED, "length"]))
+                raise UserError(messages.UNKNOWN_ROLE(given=f"{role}={column}", roles=[*NAMED, "length"]))
             if column not in self.names:
                 raise self._unknown(column)
         for name in self.asked.people:
             if name in self.asked.judges:
-                raise AuditRefused(messages.BOTH(file=self.table.file, name=repr(name)))
+                raise UserError(messages.BOTH(file=self.table.file, name=repr(name)))
 
-    def _unknown(self, column: str) -> AuditRefused:
+    def _unknown(self, column: str) -> UserError:
         file, known = self.table.file, self._known()
-        return AuditRefused(messages.UNKNOWN_COLUMN(file=file, column=repr(column), columns=known))
+        return UserError(messages.UNKNOWN_COLUMN(file=file, column=repr(column), columns=known))
 
     def _known(self) -> str:
         return ", ".join(self.names)
@@ -246,13 +242,13 @@ class _Finder:
     def _say(self, role: str, columns: Sequence[str], reason: Message) -> None:
         self.choices.append(ColumnChoice(role, tuple(columns), reason))
 
-    def _missing(self, role: str, option: str) -> AuditRefused:
-        return AuditRefused(
+    def _missing(self, role: str, option: str) -> UserError:
+        return UserError(
             messages.NOT_FOUND(file=self.table.file, role=messages.ROLES[role](), option=option, columns=self._known())
         )
 
     def _two(self, one: Message, other: Message, option: str) -> None:
-        raise AuditRefused(messages.TWO_READINGS(file=self.table.file, one=one, other=other, option=option))
+        raise UserError(messages.TWO_READINGS(file=self.table.file, one=one, other=other, option=option))
 
     def _role(self, role: str, *, say: bool = False) -> str:
         given = self.asked.columns.get(role, "")
@@ -366,7 +362,7 @@ class _Finder:
         everyone = tuple(dict.fromkeys(name for name in self.table.columns[rater] if name))
         for name in (*self.asked.people, *self.asked.judges):
             if name not in everyone:
-                raise AuditRefused(
+                raise UserError(
                     messages.UNKNOWN_RATER(
                         file=self.table.file, name=repr(name), raters=", ".join(everyone[:MOST_LABELS])
                     )

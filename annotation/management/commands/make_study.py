@@ -122,5 +122,5 @@ class Command(BaseCommand):
 
 
 def _questions(path: Path | None) -> tuple[dict[str, Any], ...]:
-    """The questions of a file. Raises QuestionRefused."""
+    """The questions of a file. Raises UserError."""
     return tuple(question.as_json() for question in questions_of_file(path)) if path else ()

@@ -19,10 +19,10 @@ from annotation.questionnaires.questions import (
     SCALE,
     TEXT,
     AskedQuestion,
-    QuestionRefused,
     plain_number,
     read_questions,
 )
+from core.errors import UserError
 
 KINDS = [
     (CHOICE, gettext_lazy("Single choice")),
@@ -116,7 +116,7 @@ class QuestionRow(forms.Form):
         return [{"texts": one, "key": keys.get(tuple(sorted(one.items())))} for one in written]
 
     def as_json(self) -> dict[str, Any]:
-        """The valid row as the data of a question. Raises QuestionRefused."""
+        """The valid row as the data of a question. Raises UserError."""
         data = self.cleaned_data
         kind = data["kind"]
         found: dict[str, Any] = {"kind": kind, "texts": self._texts("question"), "required": data["required"]}
@@ -171,13 +171,13 @@ class QuestionnaireForm:
             try:
                 wanted.append(row.as_json())
                 read_questions(wanted[-1:])
-            except QuestionRefused as problem:
+            except UserError as problem:
                 row.add_error("kind", str(problem.__cause__ or problem))
                 fine = False
         if fine:
             try:
                 self.questions = read_questions(wanted)
-            except QuestionRefused as problem:
+            except UserError as problem:
                 self.problem, fine = str(problem), False
         return fine
 

@@ -17,13 +17,14 @@ from annotation.models import Questionnaire, Study
 from annotation.questionnaires.asking import current, save_questions
 from annotation.questionnaires.presets import PRESETS, preset
 from annotation.questionnaires.question_file import LARGEST_FILE, questions_of_file
-from annotation.questionnaires.questions import MOST_QUESTIONS, AskedQuestion, QuestionRefused, read_answers
+from annotation.questionnaires.questions import MOST_QUESTIONS, AskedQuestion, read_answers
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from annotation.web.questionnaire.forms import MORE_ROWS, QuestionnaireForm, row_of
 from annotation.web.questionnaire.shown import given_in, shown_questions
 from annotation.web.rubric import editing
 from annotation.web.study.setup_steps import second_suffixes
+from core.errors import UserError
 from core.web.uploaded_files import takes_files
 
 
@@ -100,17 +101,17 @@ def _edited(request: HttpRequest, do: str, place: str) -> tuple[QueryDict | None
         case "import":
             try:
                 found = _of_file(request)
-            except QuestionRefused as problem:
+            except UserError as problem:
                 return request.POST.copy(), "", str(problem)
             return _added(request.POST, found), "", ""
     return None, "", ""
 
 
 def _of_file(request: HttpRequest) -> tuple[AskedQuestion, ...]:
-    """The questions of the file that was sent. Raises QuestionRefused."""
+    """The questions of the file that was sent. Raises UserError."""
     sent = request.FILES.get("table")
     if sent is None or (sent.size or 0) > LARGEST_FILE:
-        raise QuestionRefused(_("Choose a table of at most 1 MB."))
+        raise UserError(_("Choose a table of at most 1 MB."))
     suffix = "".join(Path(sent.name or "").suffixes[-1:]).lower()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"questions{suffix if suffix.isascii() and 1 < len(suffix) < 9 else '.csv'}"

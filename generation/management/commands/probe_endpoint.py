@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.members.workspaces import UnknownWorkspace, workspace_for_command
+from accounts.members.workspaces import workspace_for_command
+from core.errors import UserError
 from generation.endpoints.probing import NoAnswer, NoModel, in_words, probe_endpoint
-from generation.endpoints.registration import ServingRefused, endpoint_at, endpoint_named
+from generation.endpoints.registration import endpoint_at, endpoint_named
 from generation.library.removal import remove
 from generation.llm.errors import ChatError
 from generation.models import Endpoint
@@ -43,12 +44,12 @@ class Command(BaseCommand):
                     workspace, options["base_url"], options["key_variable"], command="probe_endpoint"
                 )
             found = probe_endpoint(endpoint, options["model"])
-        except (UnknownWorkspace, ServingRefused) as error:
-            raise CommandError(str(error)) from error
         except (NoAnswer, ChatError) as error:
             _forget(endpoint, known)
             hint = " You can also name a model with --model." if isinstance(error, NoModel) else ""
             raise CommandError(f"The endpoint cannot be asked: {error}{hint}") from error
+        except UserError as error:
+            raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(asdict(found)))
             return

@@ -20,10 +20,8 @@ from calibration.statistics.judges.alignment import instructions_needed
 from calibration.web.serving import file_of
 from core.errors import UserError
 from core.messages.rendering import for_reader
-from generation.endpoints.clients import NoEndpoint
 from generation.execution.monthly_limit import month_of
 from generation.responses.estimates import GenerationEstimate
-from generation.responses.plan import NothingToGenerate
 from judging.alignment.looks import check_look, next_look, take_look
 from judging.alignment.proposals import (
     ask_for_prompt,
@@ -33,14 +31,7 @@ from judging.alignment.proposals import (
     price_of_proposal,
     prompt_models,
 )
-from judging.alignment.records import (
-    AlignmentRefused,
-    add_version,
-    alignment_read_by,
-    begin_alignment,
-    criteria_asked,
-    judges_to_add,
-)
+from judging.alignment.records import add_version, alignment_read_by, begin_alignment, criteria_asked, judges_to_add
 from judging.alignment.results import AlignmentReport, VersionRow, alignment_report, versions_of
 from judging.methods.line_diff import Line, line_diff
 from judging.models import Alignment, AlignmentVersion, Judge
@@ -50,7 +41,6 @@ from judging.web.comparison.depth_pages import addressed, judge_links
 from judging.web.judges.forms import fault_in_words
 
 PREVIEW = "preview"
-REFUSALS = (AlignmentRefused, NoEndpoint, NothingToGenerate)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -72,7 +62,7 @@ def new_alignment(request: HttpRequest, slug: str) -> HttpResponse:
                 study, given["baseline"], criterion=given["criterion"], shares=form.shares, seed=given["seed"], by=user
             )
             return redirect("judging:alignment", made.public_id)
-        except AlignmentRefused as error:
+        except UserError as error:
             form.add_error(None, for_reader(error))
     context = {
         "study": study,
@@ -111,7 +101,7 @@ def alignment(request: HttpRequest, public_id: str) -> HttpResponse:
             try:
                 add_version(found, form.cleaned_data["judge"], by=user)
                 return redirect("judging:alignment", found.public_id)
-            except AlignmentRefused as error:
+            except UserError as error:
                 form.add_error(None, for_reader(error))
     versions = versions_of(found)
     report = alignment_report(found, versions)
@@ -210,8 +200,8 @@ def propose_prompt(request: HttpRequest, public_id: str) -> HttpResponse:
             else:
                 ask_for_prompt(found, judge, model, by=user)
                 return redirect("judging:alignment", found.public_id)
-        except REFUSALS as error:
-            form.add_error(None, for_reader(error) if isinstance(error, UserError) else str(error))
+        except UserError as error:
+            form.add_error(None, for_reader(error))
     context = {
         "alignment": found,
         "study": found.study,
@@ -241,12 +231,12 @@ def look_at_test(request: HttpRequest, public_id: str, judge_id: str) -> HttpRes
         try:
             take_look(version, confirmed=int(confirmed) if confirmed.isdecimal() and len(confirmed) < 7 else 0, by=user)
             return redirect("judging:alignment", found.public_id)
-        except AlignmentRefused as error:
+        except UserError as error:
             problem = for_reader(error)
     refusal = ""
     try:
         check_look(version)
-    except AlignmentRefused as error:
+    except UserError as error:
         refusal = for_reader(error)
     number, level = next_look(found)
     context: dict[str, object] = {

@@ -15,12 +15,13 @@ from accounts.models import Event, User, Workspace
 from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Assignment, Rater, Study, Task
 from calibration.data.verdicts import JudgesVerdicts, judges_of_answers
+from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.web.access import visible_or_404
 from generation.models import LanguageModel
 from generation.web.library.pages import page_of
 from judging.alignment.proposals import Draft, draft_of
-from judging.alignment.records import AlignmentRefused, add_version
+from judging.alignment.records import add_version
 from judging.judges.making import JudgeRefused, create_judge, create_rule_judge, needs_no_model, stock_prompt
 from judging.methods.line_diff import Line, line_diff
 from judging.methods.prompts import prompt_hash
@@ -177,7 +178,7 @@ def _after_making(request: HttpRequest, made: Judge, aligned: Alignment | None, 
         return redirect("judging:judge", made.rater.public_id)
     try:
         add_version(aligned, made, draft=draft.response if draft else None, by=cast(User, request.user))
-    except AlignmentRefused as error:
+    except UserError as error:
         messages.error(request, for_reader(error))
     return redirect("judging:alignment", aligned.public_id)
 

@@ -6,7 +6,8 @@ import pytest
 
 from annotation.questionnaires.presets import PRESETS, preset
 from annotation.questionnaires.question_file import questions_of_file
-from annotation.questionnaires.questions import QuestionRefused, read_answers, read_questions, without_texts
+from annotation.questionnaires.questions import read_answers, read_questions, without_texts
+from core.errors import UserError
 
 AGE = {"kind": "choice", "text": "Age group", "options": ["to 30", "over 30"], "required": True}
 TONGUES = {"kind": "choices", "text": "Languages", "options": ["English", "French", "Irish"]}
@@ -52,7 +53,7 @@ def test_questions_come_back_from_what_a_row_keeps_and_have_keys_of_their_wordin
     ],
 )
 def test_what_is_no_question_is_refused_in_a_sentence(data, words):
-    with pytest.raises(QuestionRefused, match=words) as refused:
+    with pytest.raises(UserError, match=words) as refused:
         read_questions(data)
     assert "\n" not in str(refused.value)
 
@@ -158,10 +159,10 @@ def test_a_table_and_a_json_file_say_the_same(tmp_path):
 def test_a_bad_file_is_refused_in_a_sentence(tmp_path, name, content, words):
     path = tmp_path / name
     path.write_text(content)
-    with pytest.raises(QuestionRefused, match=words):
+    with pytest.raises(UserError, match=words):
         questions_of_file(path)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(QuestionRefused, match="cannot be opened"):
+    with pytest.raises(UserError, match="cannot be opened"):
         questions_of_file(tmp_path / "none.json")

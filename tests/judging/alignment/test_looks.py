@@ -11,9 +11,10 @@ from django.urls import reverse
 from accounts.api.tokens import issue_token
 from accounts.models import Event
 from calibration.statistics.judges.alignment import instructions_needed
+from core.errors import UserError
 from judging.alignment import looks
 from judging.alignment.looks import take_look
-from judging.alignment.records import AlignmentRefused, add_version, begin_alignment
+from judging.alignment.records import add_version, begin_alignment
 from judging.alignment.results import alignment_report
 from judging.models import Alignment, AlignmentLook, AlignmentVersion
 from tests.factories import make_user
@@ -69,12 +70,12 @@ def test_versions_that_are_no_better_are_not_shown_and_each_look_has_half_the_le
 def test_a_version_is_measured_once_and_only_with_all_its_verdicts(study):
     found, version = aligned(study)
     take_look(version)
-    with pytest.raises(AlignmentRefused, match="by look 1; a version has one look"):
+    with pytest.raises(UserError, match="by look 1; a version has one look"):
         take_look(version)
     lacking = add_version(found, judge_right(study, nearly_all, name="slow", without=range(70, 80)))
-    with pytest.raises(AlignmentRefused, match="slow has no verdict yet on 10 of the 80 tasks"):
+    with pytest.raises(UserError, match="slow has no verdict yet on 10 of the 80 tasks"):
         take_look(lacking)
-    with pytest.raises(AlignmentRefused, match=r"This would be look 2, tested at the level 0\.0125"):
+    with pytest.raises(UserError, match=r"This would be look 2, tested at the level 0\.0125"):
         take_look(add_version(found, judge_right(study, half)), confirmed=1)
     assert found.looks.count() == 1
 
@@ -83,7 +84,7 @@ def test_a_look_needs_twenty_instructions_that_both_answered_in_a_usable_way(stu
     found, version = aligned(study)
     for task in tasks_in(found, "test")[:13]:
         task.assignments.filter(rater=version.judge.rater).update(status="unscored")
-    with pytest.raises(AlignmentRefused, match="on 19 of its instructions; at least 20 are needed"):
+    with pytest.raises(UserError, match="on 19 of its instructions; at least 20 are needed"):
         take_look(version)
     assert not AlignmentLook.objects.exists()
 
@@ -168,17 +169,17 @@ def test_too_few_instructions_are_refused_with_the_number_needed(study):
     judge = judge_right(study, half)
     assert instructions_needed() == 65
     small = rated_study(instructions=64, slug="small")
-    with pytest.raises(AlignmentRefused, match="is 64; it must be at least 65"):
+    with pytest.raises(UserError, match="is 64; it must be at least 65"):
         begin_alignment(small, judge)
     alone = rated_study(instructions=70, raters=1, slug="alone")
-    with pytest.raises(AlignmentRefused, match="is 0; it must be at least 65"):
+    with pytest.raises(UserError, match="is 0; it must be at least 65"):
         begin_alignment(alone, judge)
-    with pytest.raises(AlignmentRefused, match="does not answer the criterion overall; choose one of: item0"):
+    with pytest.raises(UserError, match="does not answer the criterion overall; choose one of: item0"):
         begin_alignment(study, judge, criterion="overall")
     for shares in ((0.5, 0.5, 0.5), (0.01, 0.49, 0.5), (float("nan"), 0.5, 0.5), (0.5, 0.5)):
-        with pytest.raises(AlignmentRefused, match="three shares that add up to 1"):
+        with pytest.raises(UserError, match="three shares that add up to 1"):
             begin_alignment(study, judge, shares=shares)
-    with pytest.raises(AlignmentRefused, match="seed must be a whole number"):
+    with pytest.raises(UserError, match="seed must be a whole number"):
         begin_alignment(study, judge, seed=-1)
     assert not Alignment.objects.exists()
 
@@ -187,7 +188,7 @@ def test_new_labels_make_a_new_part(study):
     found, version = aligned(study)
     used = {pk for part in found.parts.values() for pk in part}
     take_look(version)
-    with pytest.raises(AlignmentRefused, match="that no earlier alignment has used, is 0; it must"):
+    with pytest.raises(UserError, match="that no earlier alignment has used, is 0; it must"):
         begin_alignment(study, found.baseline, seed=5)
     assert Alignment.objects.count() == 1
     # Another criterion would split the same instructions; each keeps its part.
@@ -204,9 +205,9 @@ def test_an_alignment_without_versions_is_replaced(study):
     first = begin_alignment(study, judge)
     second = begin_alignment(study, judge, seed=1)
     assert list(Alignment.objects.all()) == [second] and second.parts != first.parts
-    with pytest.raises(AlignmentRefused, match="was replaced by a newer one"):
+    with pytest.raises(UserError, match="was replaced by a newer one"):
         add_version(first, judge_right(study, nearly_all))
-    with pytest.raises(AlignmentRefused, match="is the baseline itself"):
+    with pytest.raises(UserError, match="is the baseline itself"):
         add_version(second, judge)
     assert not AlignmentVersion.objects.exists()
 

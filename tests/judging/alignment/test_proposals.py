@@ -8,11 +8,12 @@ from django.urls import reverse
 
 from accounts.api.tokens import issue_token
 from annotation.models import Score
+from core.errors import UserError
 from generation.llm.scripted import ScriptedChat
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel
 from generation.responses.worker import work_on
 from judging.alignment.proposals import ask_for_prompt, drafts_of, price_of_proposal, prompt_in, request_for
-from judging.alignment.records import AlignmentRefused, begin_alignment, drafts_benchmark
+from judging.alignment.records import begin_alignment, drafts_benchmark
 from judging.judges.making import create_rule_judge, stock_prompt
 from judging.models import AlignmentVersion, Judge
 from tests.factories import make_user
@@ -108,7 +109,7 @@ def test_a_call_is_priced_then_made_once_and_its_reply_is_a_draft_only(study):
     work_on(again, chat_for=lambda _model: ScriptedChat(lambda _request: "I would rather not."))
     assert [one.fault is None for one in drafts_of(found)] == [False, True]
     # A draft was made of this training part, so a new alignment cannot move its instructions.
-    with pytest.raises(AlignmentRefused, match="is 0; it must be at least 65"):
+    with pytest.raises(UserError, match="is 0; it must be at least 65"):
         begin_alignment(study, found.baseline, seed=4)
 
 
@@ -150,15 +151,15 @@ def test_a_lead_reads_edits_and_makes_the_judge_from_the_draft(client, study):
 def test_what_cannot_be_asked_is_refused_before_any_call(study):
     found, version = aligned(study)
     rule = create_rule_judge(workspace=study.workspace, method="shorter")
-    with pytest.raises(AlignmentRefused, match="neither the baseline nor a version"):
+    with pytest.raises(UserError, match="neither the baseline nor a version"):
         request_for(found, rule)
     perfect = judge_right(study, lambda _number: True, name="perfect")
     other = rated_study(slug="other")
     alignment = begin_alignment(other, perfect)
-    with pytest.raises(AlignmentRefused, match="differ on no task that both answered"):
+    with pytest.raises(UserError, match="differ on no task that both answered"):
         request_for(alignment, perfect)
     elsewhere = LanguageModel.objects.create(workspace=study.workspace, name="unserved")
-    with pytest.raises(AlignmentRefused, match="“unserved” is not served"):
+    with pytest.raises(UserError, match="“unserved” is not served"):
         ask_for_prompt(found, version.judge, elsewhere)
     assert (
         not GenerationRun.objects.exists()

@@ -2,9 +2,10 @@
 
 import pytest
 
+from core.errors import UserError
 from judging.audit.auditing import audit
 from judging.audit.families import family_of
-from judging.audit.roles import AuditOptions, AuditRefused, AuditTable, find_layout
+from judging.audit.roles import AuditOptions, AuditTable, find_layout
 from tests.judging.audit.tables import write
 
 
@@ -86,7 +87,7 @@ def test_a_long_table_with_judges_by_name_by_kind_and_by_option():
     ],
 )
 def test_two_readings_are_both_named(columns, named):
-    with pytest.raises(AuditRefused, match="can be read in two ways") as refused:
+    with pytest.raises(UserError, match="can be read in two ways") as refused:
         layout(columns)
     assert all(words in str(refused.value) for words in named)
 
@@ -98,7 +99,7 @@ def test_an_option_decides_between_two_readings():
 
 def test_zero_and_one_of_a_pair_are_two_readings(tmp_path):
     rows = [{"id": i, "model_1": "a", "model_2": "b", "human": i % 2, "judge_x": (i + 1) % 2} for i in range(30)]
-    with pytest.raises(AuditRefused, match=r"0 is a tie.*0 is the second"):
+    with pytest.raises(UserError, match=r"0 is a tie.*0 is the second"):
         audit(write(tmp_path / "t.csv", rows), AuditOptions())
 
 
@@ -124,13 +125,13 @@ def test_the_names_of_the_models_are_verdicts_and_so_are_degrees_of_preference(t
     ],
 )
 def test_an_option_that_cannot_be_followed_is_refused(asked, sentence):
-    with pytest.raises(AuditRefused) as refused:
+    with pytest.raises(UserError) as refused:
         layout({"item_id": IDS, "human": SCORES, "gpt4": SCORES}, asked)
     assert sentence in str(refused.value)
 
 
 def test_a_table_without_any_rater_is_refused_with_its_columns():
-    with pytest.raises(AuditRefused, match=r"no column for judges was found.* The columns are item_id, colour"):
+    with pytest.raises(UserError, match=r"no column for judges was found.* The columns are item_id, colour"):
         layout({"item_id": IDS, "colour": IDS})
 
 
