@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from accounts.management.commands import serve
 
@@ -55,3 +56,17 @@ def test_both_programs_are_told_what_the_server_listens_on(monkeypatch, tmp_path
     with pytest.raises(CommandError, match="The web server ended with code 7"):
         call_command("serve", "--host", host)
     assert (tmp_path / "web").read_text() == (tmp_path / "worker").read_text() == host
+
+
+@pytest.mark.parametrize(("tables", "made"), [([], ["migrate"]), (["django_migrations"], [])])
+def test_a_database_is_made_where_there_is_none_and_not_changed_where_there_is_one(monkeypatch, capsys, tables, made):
+    """What another version left is refused with a sentence by the first query, as in every command."""
+    called = []
+    monkeypatch.setattr(serve, "call_command", lambda name, **_options: called.append(name))
+    monkeypatch.setattr(type(connection.introspection), "table_names", lambda *_args, **_options: tables)
+    monkeypatch.setattr(serve, "QUICK_SECONDS", 60.0)
+    monkeypatch.setattr(serve, "_web", lambda *_: program("import sys; sys.exit(7)"))
+    with pytest.raises(CommandError, match="The web server ended with code 7"):
+        call_command("serve", "--without-worker")
+    assert called == made
+    assert ("Making a new database" in capsys.readouterr().out) == bool(made)

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+from contextlib import contextmanager
 
 import pytest
 
@@ -85,32 +86,21 @@ def test_the_demonstration_is_made_and_served_and_nothing_is_written_into_the_pa
     assert (data / "plumbline.sqlite3").stat().st_size > 100_000
     assert f"plumbline serve --data '{data}'" in made.stdout
 
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
-    server = subprocess.Popen(
-        [str(programs / "plumbline"), "serve", "--port", port, f"--data={data}"],
-        cwd=elsewhere,
-        env=bare_environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        address = wait_for_address(server, SECONDS)
-        assert address == f"http://127.0.0.1:{port}/"
+    with served(programs, data, elsewhere, home) as address:
         page = answer(address + "sign-in/")
         assert "<title>" in page and "plumbline.css" in page
         assert "--" in answer(address + "static/plumbline.css")
         assert "登录" in answer(address + "sign-in/", **{"Accept-Language": "zh-hans"})
         wait_for_workers(address)
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.communicate(timeout=60)
     assert files_below(package) == before
     assert files_below(elsewhere) == around
     assert not home.exists()
+
+
+def test_serving_makes_the_database_of_a_new_folder(programs, elsewhere, tmp_path):
+    with served(programs, tmp_path / "data", elsewhere, tmp_path / "home") as address:
+        assert "Create the owner and go on" in answer(address)
+    assert (tmp_path / "data" / "plumbline.sqlite3").stat().st_size > 100_000
 
 
 def test_what_production_renders_goes_beside_the_data_and_unnamed_data_to_the_home(programs, elsewhere, tmp_path):
@@ -140,6 +130,30 @@ def test_a_table_is_audited_in_an_empty_folder_without_data_of_its_own(programs,
     assert "<svg" in (elsewhere / "page.html").read_text(encoding="utf-8")
     assert run(programs, ["audit", "--wrong"], elsewhere, home).returncode == 1
     assert not home.exists()
+
+
+@contextmanager
+def served(programs, data, folder, home):
+    """The address of a server with its workers, on the data of a folder."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    server = subprocess.Popen(
+        [str(programs / "plumbline"), "serve", "--port", port, f"--data={data}"],
+        cwd=folder,
+        env=bare_environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        address = wait_for_address(server, SECONDS)
+        assert address == f"http://127.0.0.1:{port}/"
+        yield address
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.communicate(timeout=60)
 
 
 def answer(address, **headers):

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.utils import timezone
 
 from accounts.members.first_owner import has_no_account, new_code
@@ -30,7 +32,7 @@ QUICK_SECONDS = 20.0
 
 
 class Command(BaseCommand):
-    help = "Run the Plumbline web server and a worker for each queue, until Ctrl+C."
+    help = "Run the Plumbline web server and a worker for each queue, until Ctrl+C. A new database is made first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -42,6 +44,8 @@ class Command(BaseCommand):
         programs = {WEB: _web(options["host"], options["port"], options["threads"])}
         if not options["without_worker"]:
             programs |= _workers()
+        if not connection.introspection.table_names():
+            self._make_database()
         if has_no_account():
             self._say_how_to_begin(f"http://{options['host']}:{options['port']}/begin/", options["host"])
         # All learn what the server listens on: what a single user's machine allows, one that others reach does not.
@@ -66,6 +70,12 @@ class Command(BaseCommand):
             self.stdout.write("Stopping.")
         finally:
             _end(list(running.values()))
+
+    def _make_database(self) -> None:
+        """Make the tables of a new database. One of another version is left as it is; its operator decides about it."""
+        self.stdout.write(f"Making a new database: {settings.DATABASES['default']['NAME']}")
+        self.stdout.flush()
+        call_command("migrate", verbosity=0)
 
     def _say_how_to_begin(self, address: str, host: str) -> None:
         """Say where the first owner is made, and with which code unless only this machine can reach the page."""
