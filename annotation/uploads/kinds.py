@@ -9,6 +9,8 @@ NEEDS_STUDY = ("truth", "gold", "raters")
 """Kinds whose rows belong to what a study has already."""
 NEEDS_BENCHMARK = ("checks", "checklists")
 """Kinds whose rows belong to what a benchmark has already."""
+OF_INSTRUCTIONS = ("responses", *NEEDS_BENCHMARK)
+"""Kinds whose rows name instructions that a benchmark may have already."""
 OF_PEOPLE = ("name", "email")
 """What a column can hold that says who somebody is; its values are shown masked."""
 CRITERION = "criterion_column"

@@ -2,17 +2,21 @@
 
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from django.db.models import Count, Q
+
 from annotation.uploads.kept_files import TableUpload
-from annotation.uploads.kinds import KINDS, OF_PEOPLE
+from annotation.uploads.kinds import KINDS, OF_INSTRUCTIONS, OF_PEOPLE
 from annotation.uploads.loading import SEPARATORS, rewritten
 from annotation.uploads.recognition import FirstRows, first_rows, recognised_columns, recognised_kind
 from annotation.uploads.saved_mappings import mappings_for, with_mapping
 from core.errors import UserError
 from core.messages.message import as_value
 from generation.importers.formats.registry import recognised
+from generation.models import Benchmark
 
 WORD = re.compile("[A-Za-z0-9]+")
 
@@ -77,8 +81,25 @@ def recognise_table(upload: TableUpload) -> TableUpload:
     columns = recognised_columns(KINDS[kind], shown.first) if kind and shown.first else {}
     stem = "-".join(WORD.findall(upload.file.partition(".")[0]))
     into = "" if kind == "rubrics" else stem.lower()[:100]
+    if kind in OF_INSTRUCTIONS and shown.first:
+        into = _benchmark_of(upload.workspace, columns, shown.first, into)
     found = replace(upload, kind=kind, columns=columns, into=into)
     saved = mappings_for(upload.workspace, shown.first.columns) if shown.first else []
     found = with_mapping(found, saved[0]) if saved else found
     found.save()
     return found
+
+
+def _benchmark_of(workspace: int, columns: Mapping[str, str], first: FirstRows, into: str) -> str:
+    """Return the slug of the only benchmark that has the instructions that the first rows name, else `into`.
+
+    A benchmark of the slug `into` is preferred: its name stands on the file.
+    """
+    place = next((place for place, name in enumerate(first.columns) if columns.get(name) == "instruction"), None)
+    names = {row[place] for row in first.rows if row[place]} if place is not None else set()
+    benchmarks = Benchmark.objects.filter(workspace=workspace)
+    if not names or benchmarks.filter(slug=into).exists():
+        return into
+    named = Count("instructions", filter=Q(instructions__external_id__in=names))
+    slugs = benchmarks.annotate(named=named).filter(named=len(names)).values_list("slug", flat=True)[:2]
+    return slugs[0] if len(slugs) == 1 else into

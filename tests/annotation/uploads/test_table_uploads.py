@@ -24,7 +24,7 @@ from annotation.uploads.remedies import on_page
 from core.messages.message import from_value
 from core.messages.rendering import render
 from core.models import RequestedTask
-from generation.models import Import, Instruction, Response
+from generation.models import Benchmark, Import, Instruction, Response
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
 
@@ -114,6 +114,29 @@ def test_a_table_is_recognised_checked_loaded_and_undone(browser, folder, lead):
     assert browser.post(reverse("annotation:undo_import", args=[found.pk])).status_code == 302
     assert not Instruction.objects.exists()
     assert not (folder.parent / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("slugs", "names", "into"),
+    [
+        (["essays"], "a1 a2", "essays"),
+        (["essays"], "a1 a3", "answers"),
+        (["essays", "others"], "a1 a2", "answers"),
+        (["essays", "answers"], "a1 a2", "answers"),
+        ([], "a1 a2", "answers"),
+    ],
+)
+def test_responses_go_where_their_instructions_are(browser, slugs, names, into):
+    """Into the only benchmark that has all of the first rows, unless one has the file's name."""
+    for slug in slugs:
+        benchmark = Benchmark.objects.create(workspace=make_workspace(), slug=slug)
+        for name in ("a1", "a2"):
+            Instruction.objects.create(benchmark=benchmark, external_id=name)
+    foreign = Benchmark.objects.create(workspace=make_workspace("elsewhere"), slug="theirs")
+    Instruction.objects.create(benchmark=foreign, external_id="a3")
+    rows = "".join(f"{name},alder,Yes.\n" for name in names.split())
+    uploaded(browser, f"instruction,model,response\n{rows}", "Answers.csv")
+    assert (the_upload().kind, the_upload().into) == ("responses", into)
 
 
 def test_while_a_worker_reads_it_the_page_asks_again_and_takes_no_change(browser):
