@@ -6,6 +6,7 @@ from django.utils.translation import ngettext
 
 Counted = Literal[
     "answers",
+    "cohorts",
     "comparisons",
     "endpoints",
     "hours",
@@ -29,6 +30,7 @@ def counted(n: int, what: Counted) -> str:
     """Return the number with its thousands apart and its noun, singular for 1, in the reader's language."""
     phrases = {
         "answers": ngettext("%(n)s answer", "%(n)s answers", n),
+        "cohorts": ngettext("%(n)s cohort", "%(n)s cohorts", n),
         "comparisons": ngettext("%(n)s comparison", "%(n)s comparisons", n),
         "endpoints": ngettext("%(n)s endpoint", "%(n)s endpoints", n),
         "hours": ngettext("%(n)s hour", "%(n)s hours", n),
