@@ -322,7 +322,7 @@ def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:
 
 
 def _without_names(model: type[Model], row: Row, *, texts: bool) -> Row:
-    """Name a person by pseudonym only; drop a cohort's secret, and texts of late changes and questionnaires."""
+    """Name a person by pseudonym only; drop a cohort's secret, addresses of models, and texts that are left out."""
     if model is LateChange and not texts:
         sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
         return {**row, "answers": sent}
@@ -334,4 +334,13 @@ def _without_names(model: type[Model], row: Row, *, texts: bool) -> Row:
         return {**row, "answers": without_texts(questions, row["answers"])}
     if model is Cohort:
         return {**row, "entry_token": f"cohort-{row['id']}"}
+    if model is JudgeRun:
+        return {**row, "manifest": _without_endpoints(row["manifest"])}
     return row
+
+
+def _without_endpoints(value: Any) -> Any:
+    """A run's manifest without the addresses that its models were asked at, which may be of a private network."""
+    if isinstance(value, dict):
+        return {key: "" if key == "endpoint" else _without_endpoints(one) for key, one in value.items()}
+    return [_without_endpoints(one) for one in value] if isinstance(value, list) else value

@@ -87,9 +87,9 @@ def said(client, user, study):
 
 
 def _without_what_stays(value):
-    """Leave out the provider of a model, whose endpoint stays behind, and the benchmark of another paper's weights."""
+    """Leave out a model's endpoint and provider, which stay behind, and the benchmark of another paper's weights."""
     if isinstance(value, dict):
-        left_out = {"provider"} | ({"benchmark"} if value.get("kind") == "published" else set())
+        left_out = {"provider", "endpoint"} | ({"benchmark"} if value.get("kind") == "published" else set())
         return {name: _without_what_stays(one) for name, one in value.items() if name not in left_out}
     return [_without_what_stays(one) for one in value] if isinstance(value, list) else value
 
@@ -137,6 +137,24 @@ def test_no_person_and_no_secret_comes_along(tmp_path):
     assert not set(Rater.objects.values_list("label", flat=True)) & labels
     assert set(Rater.objects.values_list("user", flat=True)) == {None}
     assert Cohort.objects.get().entry_token not in (token, f"cohort-{cohort.pk}")
+
+
+def test_no_name_of_an_account_and_no_address_of_a_model_comes_along(tmp_path):
+    workspace = make_workspace("lab")
+    make_demonstration(workspace, lead=make_user("lead", workspace, username="lenalead", email="lena@example.org"))
+    run = JudgeRun.objects.get()
+    work_on(run)
+    run.refresh_from_db()
+    asked, juror = run.manifest["asked"], run.manifest["asked"]["jurors"][0]
+    assert asked["endpoint"] and juror["endpoint"]
+    asked["endpoint"] = juror["endpoint"] = "http://10.1.2.3:8000/v1"
+    run.save()
+    path = exported(Study.objects.get(slug__contains="demo"), tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist()).decode()
+    assert not [secret for secret in ("lenalead", "lena@example", "10.1.2.3") if secret in content]
+    kept = json.loads(zipfile.ZipFile(path).read("rows/judging.judgerun.jsonl"))["manifest"]
+    assert kept["asked"]["served_name"] == asked["served_name"] and kept["data_hash"] == run.manifest["data_hash"]
 
 
 def test_a_check_says_what_would_be_stored_and_stores_nothing(tmp_path):

@@ -127,6 +127,7 @@ def test_every_page_is_the_same_and_work_goes_on(tmp_path):
     assert recompute(path).same
     with zipfile.ZipFile(path) as archive:
         content = b"".join(archive.read(name) for name in archive.namelist()).decode()
+    assert not [name for name in User.objects.values_list("username", flat=True) if f'"{name}' in content]
     assert "Planted." not in content and "Say what depth is." not in content and "The unrated text 3." in content
 
     workspace, lead = emptied()
