@@ -188,7 +188,7 @@ def new_password(*, membership: Membership, by: User | None) -> str:
             raise PeopleRefused(
                 _(
                     "The account of %(name)s was not created in this workspace, or it gives access to more than this "
-                    "workspace. Only the server administrator can give it a new password, with manage.py add_person."
+                    "workspace. Only the server administrator can give it a new password, with the command add_person."
                 )
                 % {"name": user.username}
             )

@@ -41,7 +41,7 @@ class SignInForm(AuthenticationForm):
             return ValidationError(
                 _(
                     "Demo accounts are not allowed in production mode. The server administrator can create an account "
-                    "for you with manage.py add_person."
+                    "for you with the command add_person."
                 ),
                 code="demonstration",
             )

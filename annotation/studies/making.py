@@ -35,7 +35,7 @@ SELF_NAMING = {"": {}, "mask": {"mask_self_naming": True}, "keep": {"keep_self_n
 LARGEST_SEED = 2**56
 LONGEST_EXPERIMENT = 50
 
-LOAD_LIBRARY = "Load the library, which has rubrics for pairs: manage.py load_library, or Library in the browser."
+LOAD_LIBRARY = "Load the library, which has rubrics for pairs: the command load_library, or Library in the browser."
 
 
 @dataclass(frozen=True)

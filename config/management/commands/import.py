@@ -133,7 +133,8 @@ class Command(BaseCommand):
         if loaded.self_naming:
             self.stderr.write(
                 f"Tasks with a response that says which model wrote it: {loaded.self_naming}. Mask the words or drop the "
-                f"tasks with manage.py scan_self_naming {request.into}, or on the study's page of self-revealing responses."
+                f"tasks with {settings.PROGRAM} scan_self_naming {request.into}, or on the study's page of self-revealing "
+                "responses."
             )
 
     def _load_archive(self, options: dict[str, Any]) -> None:
@@ -153,7 +154,7 @@ class Command(BaseCommand):
             f"{loaded.rows['annotation.score']:,} scores."
         )
         if loaded.imported:
-            self.stdout.write(f"To undo it: manage.py undo_import {loaded.imported}")
+            self.stdout.write(f"To undo it: {settings.PROGRAM} undo_import {loaded.imported}")
 
 
 def _format(options: dict[str, Any]) -> tuple[Format, str]:
@@ -179,7 +180,10 @@ def _request(options: dict[str, Any], found: Format) -> FormatRequest:
     if found.holds == RESPONSES:
         into, benchmark = benchmark, ""
         if not into or options["study"]:
-            raise UserError(f"{found.name} hold responses alone; say with --benchmark SLUG where they go.")
+            raise UserError(
+                f"A file of {found.name} has responses alone, without answers; say with --benchmark SLUG where they go, and "
+                "leave out --study."
+            )
     elif not into:
         raise UserError("Say with --study SLUG into which study the answers go; it is created if it is new.")
     judges = frozenset(options["judge"]) if options["judge"] or options["people"] else None

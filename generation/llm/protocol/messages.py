@@ -52,7 +52,7 @@ PROXY_NOT_USED = Wording(
 )
 VLLM_NOT_ALLOWED = Wording(
     "call.vllm_not_allowed",
-    "vLLM may not load %(model)s in the worker; the operator can allow it with: manage.py allow_endpoint '%(endpoint)s'",
+    "vLLM may not load %(model)s in the worker; the operator can allow it with the command: allow_endpoint '%(endpoint)s'",
 )
 TOO_LARGE = Wording("call.too_large", "The reply is larger than %(most)s MB, the limit for a reply.")
 OTHER_ENCODING = Wording("call.other_encoding", "The reply is compressed in a way that was not requested.")

@@ -152,7 +152,7 @@ class Command(JudgeCommand):
 def _run(public_id: str) -> JudgeRun:
     found = JudgeRun.objects.filter(public_id=public_id).select_related("study__workspace", "judge__rater").first()
     if found is None:
-        raise CommandError(f"There is no judge run {public_id!r}; `manage.py judge_runs` lists them.")
+        raise CommandError(f"There is no judge run {public_id!r}; `{settings.PROGRAM} judge_runs` lists them.")
     return found
 
 

@@ -157,7 +157,7 @@ def test_a_password_is_renewed_only_where_the_account_was_made_and_belongs_alone
         assert page.status_code == 302
         assert "access to more than this workspace" in markup(client.get(page["Location"]))
         assert keeps_the_password(user)
-        with pytest.raises(PeopleRefused, match=r"manage\.py add_person"):
+        with pytest.raises(PeopleRefused, match="command add_person"):
             new_password(membership=membership(user, lab), by=owner)
     html = markup(client.get("/people/lab/"))
     assert re.findall(r'aria-label="New password for (\S+)"', html) == ["ann@lab"]

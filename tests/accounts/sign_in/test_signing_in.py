@@ -150,7 +150,7 @@ def test_the_demonstrations_password_opens_nothing_in_production(client, setting
     assert Client().get("/api/v1/studies/", headers=bearer).status_code == 200
     settings.LOCAL = False
     status, (words,) = words_of(attempt("lead", "plumb line demo"))
-    assert (status, "manage.py add_person" in words) == (200, True)
+    assert (status, "command add_person" in words) == (200, True)
     assert client.get("/studies/").status_code == 302
     assert Client().get("/api/v1/studies/", headers=bearer).status_code == 401
     # Nobody learns from the sentence which accounts there are.
