@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import all_scores, cohorts, rows, settings, studies as annotation, tasks
+from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -55,6 +55,18 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/(?P<verb>launch|open|pause|close)/$",
         settings.steer_study,
         name="steer_study",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/(?P<verb>archive|restore)/$",
+        keeping.keep_study,
+        name="keep_study",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/duplicate/", keeping.duplicate, name="duplicate_study"),
+    path("w/<str:workspace>/studies/<str:slug>/guideline/", keeping.guideline, name="guideline"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/raters/(?P<rater>[^/]+)/(?P<verb>pause|resume)/$",
+        keeping.steer_rater,
+        name="steer_rater",
     ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),

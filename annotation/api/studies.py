@@ -355,7 +355,7 @@ def exclusions(request: Request, workspace: str, slug: str) -> ApiResponse:
 def exclude_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Exclude a rater's answers from results, all or from a moment on; their slots are filled by others."""
     study = study_to_change(request, workspace, slug)
-    found = _rater_of(study, rater)
+    found = rater_of(study, rater)
     asked = checked(WantedExclusionSerializer(data=request.data))
     try:
         made = exclude(study, found, since=asked.get("since"), reason=asked["reason"], by=asking(request))
@@ -370,7 +370,7 @@ def exclude_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @needs(Scope.CHANGE)
 def include_rater(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Lift the exclusion of a rater's answers, so that they count again; 400 if they are not excluded."""
-    standing = standing_exclusion(_rater_of(study_to_change(request, workspace, slug), rater))
+    standing = standing_exclusion(rater_of(study_to_change(request, workspace, slug), rater))
     if standing is None:
         raise Unusable("This rater's answers are not excluded.")
     try:
@@ -385,7 +385,7 @@ def include_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @needs(Scope.CHANGE)
 def erase_person(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
     """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept."""
-    found = _rater_of(study_to_change(request, workspace, slug), rater)
+    found = rater_of(study_to_change(request, workspace, slug), rater)
     checked(WantedErasureSerializer(data=request.data))
     return ApiResponse({"erased": erase_rater(found, by=asking(request))})
 
@@ -425,7 +425,7 @@ def study_to_change(request: Request, workspace: str, slug: str) -> Study:
     return study
 
 
-def _rater_of(study: Study, rater: str) -> Rater:
+def rater_of(study: Study, rater: str) -> Rater:
     found = Rater.objects.filter(study=study, kind=Rater.Kind.PERSON, public_id=rater).first()
     if found is None:
         raise NotFound(f"There is no rater {rater!r} in this study.")

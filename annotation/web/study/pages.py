@@ -4,7 +4,6 @@ from typing import cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,8 +16,9 @@ from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import Cohort, Guideline, Rater, Study, Task
 from annotation.studies.access import study_led_by
 from annotation.studies.fitting import begin_with_rubric
+from annotation.studies.guidelines import save_guideline
 from annotation.studies.history import EventLine, event_lines
-from annotation.studies.life_cycle import StudyRefused, create_study, log_event, set_status
+from annotation.studies.life_cycle import StudyRefused, create_study, set_status
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
 from annotation.web.study.new_study import NewStudyForm
@@ -101,34 +101,6 @@ def _versions(study: Study) -> QuerySet[Guideline]:
     if study.guideline is None:
         return Guideline.objects.none()
     return Guideline.objects.filter(workspace=study.workspace_id, key=study.guideline.key).order_by("-version")
-
-
-def save_guideline(study: Study, texts: dict[str, str], *, by: User) -> Guideline:
-    """Save the texts as the first or next version of the study's guideline, unless they are unchanged."""
-    before = study.guideline
-    if before is not None and before.texts == texts:
-        return before
-    key = before.key if before is not None else study.slug
-    for _attempt in range(5):
-        latest = Guideline.objects.filter(workspace=study.workspace_id, key=key).order_by("-version").first()
-        try:
-            with transaction.atomic():
-                made = Guideline.objects.create(
-                    workspace_id=study.workspace_id, key=key, version=latest.version + 1 if latest else 1, texts=texts
-                )
-                study.guideline = made
-                study.save(update_fields=["guideline"])
-                log_event(
-                    study,
-                    by,
-                    "change_guideline",
-                    before={"guideline": str(before or "")},
-                    after={"guideline": str(made)},
-                )
-        except IntegrityError:  # saved at the same moment by somebody else
-            continue
-        return made
-    raise StudyRefused(_("Someone else is changing the guideline. Try again."))
 
 
 def events_of(study: Study) -> QuerySet[Event]:

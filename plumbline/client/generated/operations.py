@@ -421,6 +421,16 @@ class Operations:
         )
         return answered
 
+    def duplicate_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+        """Make a draft with the settings, questions, selection and texts of a study, without its raters and answers.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("w/{}/studies/{}/duplicate/", workspace, slug), keyed=True
+        )
+        return answered
+
     def endpoint(self, workspace: str, id: int) -> shapes.Endpoint:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
 
@@ -545,6 +555,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.GenerationRun] = self._transport.rows("generation/")
+        return answered
+
+    def guideline(self, workspace: str, slug: str) -> shapes.Guideline:
+        """Return the guideline that raters of a study read, or save another text, which is its next version.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Guideline = self._transport.answer(
+            "GET", address("w/{}/studies/{}/guideline/", workspace, slug)
+        )
         return answered
 
     def imports(self) -> Iterator[shapes.Import]:
@@ -1055,6 +1075,18 @@ class Operations:
         answered: shapes.GenerationRun = self._transport.answer("POST", address("generation/{}/{}/", public_id, verb))
         return answered
 
+    def steer_rater(
+        self, workspace: str, slug: str, rater: str, verb: Literal["pause", "resume"], body: shapes.Message
+    ) -> shapes.RaterState:
+        """Pause a rater with a message for them, or let a stopped one go on; one who is so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.RaterState = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/{}/", workspace, slug, rater, verb), body=body
+        )
+        return answered
+
     def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "start"]) -> shapes.RunState:
         """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it.
 
@@ -1241,4 +1273,16 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
+        return answered
+
+    def write_guideline(
+        self, workspace: str, slug: str, body: shapes.WantedGuideline, *, unchanged: bool = False
+    ) -> shapes.Guideline:
+        """Return the guideline that raters of a study read, or save another text, which is its next version.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Guideline = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/guideline/", workspace, slug), body=body, unchanged=unchanged
+        )
         return answered

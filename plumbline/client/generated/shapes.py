@@ -100,6 +100,16 @@ class GoldRow(TypedDict):
     why_zh: NotRequired[str]
 
 
+class Guideline(TypedDict):
+    """
+    The guideline that raters of a study read.
+    """
+
+    version: int
+    en: str
+    zh: str
+
+
 class Import(TypedDict):
     number: int
     workspace: str
@@ -179,6 +189,10 @@ class MadeExclusion(TypedDict):
     lifted_at: NotRequired[str | None]
     lifted_by: NotRequired[str | None]
     answers: int
+
+
+class Message(TypedDict):
+    message: NotRequired[str]
 
 
 class Model(TypedDict):
@@ -731,6 +745,15 @@ class WantedGeneration(TypedDict):
     budget_money: NotRequired[Decimal | None]
 
 
+class WantedGuideline(TypedDict):
+    """
+    The text of a guideline in Markdown, in at least one language.
+    """
+
+    en: NotRequired[str]
+    zh: NotRequired[str]
+
+
 class WantedJudge(TypedDict):
     """
     A judge to be made. It never changes afterwards; the same judge again is the judge that is there.
@@ -1050,6 +1073,18 @@ class Jobs(TypedDict):
     results: list[Job]
 
 
+class KeptStudy(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    status: str
+    archived_at: str | None
+
+
 class KnownAnswer(TypedDict):
     """
     The answers that are expected to a task.
@@ -1126,6 +1161,12 @@ class Rater(TypedDict):
     answered: int
     provenance: NotRequired[Literal["simulated", "scripted"] | Literal[""]]
     created_at: str
+
+
+class RaterState(TypedDict):
+    id: str
+    state: Literal["joining", "rating", "paused", "failed", "screened_out"]
+    message: str
 
 
 class RefusedRows(TypedDict):
