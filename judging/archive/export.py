@@ -30,6 +30,7 @@ from calibration.reports.cache import CHOICES, current_reports
 from calibration.reports.codec import stored
 from core.tables.formula_cells import CsvWriter
 from judging.archive.parts import parts_of
+from judging.comparison.methods_against_people import AGAINST_PEOPLE
 from judging.leaderboards.reports import NAME as LEADERBOARD, leaderboards_of
 
 SCORE_COLUMNS = (
@@ -56,6 +57,12 @@ SCORE_COLUMNS = (
     "item",
     "item_b",
 )
+
+
+OF_TEXTS = (AGAINST_PEOPLE.name,)
+"""Reports of statistics that are computed from texts; an export without texts cannot have them computed again."""
+NO_REASONS: Mapping[str, Any] = {"clauses": [], "reasons": 0}
+"""What a report of the causes of disagreement holds of texts."""
 
 
 class StoredReport(TypedDict):
@@ -89,8 +96,14 @@ def export_study(study: Study, target: Path | IO[bytes], *, texts: bool = False)
             counts[part.model._meta.label_lower] = _write_lines(archive, part.name, part.plain_rows(texts=texts))
         counts["fits"] = _write_fits(archive, study)
         reports = [
-            StoredReport(kind=row.kind, settings=asked(row.settings), data_hash=row.data_hash, result=row.result)
+            StoredReport(
+                kind=row.kind,
+                settings=asked(row.settings),
+                data_hash=row.data_hash,
+                result=row.result if texts else _without_texts(row.result),
+            )
             for row in current_reports(study)
+            if texts or row.kind not in OF_TEXTS
         ]
         for settings, data_hash, board in leaderboards_of(study):
             reports.append(StoredReport(kind=LEADERBOARD, settings=settings, data_hash=data_hash, result=stored(board)))
@@ -112,6 +125,11 @@ def export_study(study: Study, target: Path | IO[bytes], *, texts: bool = False)
         )
         archive.writestr("manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
     return counts
+
+
+def _without_texts(result: Any) -> Any:
+    """A report as it is computed where no reason and no guideline is there: causes quote no clause then."""
+    return {**result, **NO_REASONS} if isinstance(result, dict) and NO_REASONS.keys() <= result.keys() else result
 
 
 def newest_migrations() -> dict[str, str]:

@@ -22,7 +22,7 @@ from django.db.models import ForeignKey, JSONField, Model
 
 from accounts.models import Event, User, Workspace
 from annotation.drafting.checklists import APPROVED, OBJECT
-from annotation.models import Ballot, Cohort, Study
+from annotation.models import Ballot, Cohort, Guideline, Study
 from annotation.models.authoring import random_number
 from annotation.uploads.study_archives import FORMAT, LARGEST_MANIFEST, is_archive
 from core.backup.snapshot import next_id, set_next_id
@@ -54,7 +54,7 @@ DAMAGE = (
 """What reading a file raises that is no whole archive."""
 RENUMBERED = (Ballot, Event)
 """Tables whose rows get new numbers, because nothing names them and every installation has some."""
-NAMED = ((Study, "slug"), (Benchmark, "slug"), (LanguageModel, "name"))
+NAMED = ((Study, "slug"), (Benchmark, "slug"), (LanguageModel, "name"), (Guideline, "key"))
 """What must not be in the workspace yet, by the names that people see."""
 
 NO_ARCHIVE = Wording(

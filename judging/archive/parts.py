@@ -24,6 +24,7 @@ from annotation.models import (
     Criterion,
     Exclusion,
     Flag,
+    Guideline,
     LateChange,
     MergedCriterion,
     ProposedCriterion,
@@ -68,7 +69,8 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Response: {"derived_from_id": None},
     Rubric: {},
     Criterion: {},
-    Study: {"created_by_id": None, "guideline_id": None},
+    Guideline: {},
+    Study: {"created_by_id": None},
     Cohort: {"consents": {}, "codes": {}},
     Rater: {"user_id": None},
     Exclusion: {"by_id": None, "lifted_by_id": None},
@@ -108,6 +110,7 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
 }
 """Every table that an archive may have, with the values that always replace fields."""
 TEXTS: Mapping[type[Model], Mapping[str, object]] = {
+    Study: {"guideline_id": None},
     Instruction: {"messages": None, "parts": None, "reference": "", "hint": ""},
     Assignment: {"seat_id": None},
     Score: {"reason": "", "evidence": None},
@@ -218,6 +221,7 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
     models = LanguageModel.objects.filter(
         Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
     ).distinct()
+    studies = Study.objects.filter(Q(pk__in=tasks.values("study")) | Q(pk=study.pk) | Q(pk__in=drawn.values("pk")))
     parts = [
         ExportPart(Workspace, Workspace.objects.filter(pk=study.workspace_id)),
         ExportPart(Benchmark, benchmarks),
@@ -228,9 +232,8 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         ExportPart(Response, responses),
         ExportPart(Rubric, rubrics),
         ExportPart(Criterion, Criterion.objects.filter(rubric__in=rubrics)),
-        ExportPart(
-            Study, Study.objects.filter(Q(pk__in=tasks.values("study")) | Q(pk=study.pk) | Q(pk__in=drawn.values("pk")))
-        ),
+        *([ExportPart(Guideline, _guidelines(studies))] if texts else []),
+        ExportPart(Study, studies),
         ExportPart(Cohort, cohorts),
         ExportPart(Rater, raters),
         ExportPart(Exclusion, Exclusion.objects.filter(rater__in=raters)),
@@ -275,6 +278,12 @@ def _beside(
         ExportPart(AlignmentLook, AlignmentLook.objects.filter(version__in=versions)),
         ExportPart(RoutedDraw, RoutedDraw.objects.filter(about=study)),
     ]
+
+
+def _guidelines(studies: QuerySet[Study]) -> QuerySet[Guideline]:
+    """Return the guidelines of the studies in all their versions."""
+    held = Guideline.objects.filter(pk__in=studies.values("guideline"))
+    return Guideline.objects.filter(workspace__in=held.values("workspace"), key__in=held.values("key"))
 
 
 def _unfinished(study: Study) -> tuple[QuerySet[Benchmark], QuerySet[Checklist]]:

@@ -1,5 +1,6 @@
 """An archive with texts, loaded into an empty installation: the same rows, the same figures, or nothing at all."""
 
+import io
 import json
 import zipfile
 
@@ -10,7 +11,7 @@ from django.utils import timezone
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken, Event, User
 from annotation.importing.undo import undo_import
-from annotation.models import Assignment, Cohort, Rater, Score, Study
+from annotation.models import Assignment, Cohort, Guideline, Rater, Score, Study
 from annotation.uploads.study_archives import is_archive
 from core.errors import UserError
 from generation.models import Benchmark, Import, Instruction
@@ -155,6 +156,30 @@ def test_no_name_of_an_account_and_no_address_of_a_model_comes_along(tmp_path):
     assert not [secret for secret in ("lenalead", "lena@example", "10.1.2.3") if secret in content]
     kept = json.loads(zipfile.ZipFile(path).read("rows/judging.judgerun.jsonl"))["manifest"]
     assert kept["asked"]["served_name"] == asked["served_name"] and kept["data_hash"] == run.manifest["data_hash"]
+
+
+def test_all_that_the_paper_holds_is_computed_again_and_the_guideline_comes_along(tmp_path):
+    """Some reports rest on texts, reasons and the guideline; without texts they are left out, or quote nothing."""
+    workspace = make_workspace("lab")
+    make_demonstration(workspace, lead=make_user("lead", workspace))
+    work_on(JudgeRun.objects.get())
+    study = Study.objects.get(slug__contains="demo")
+    Guideline.objects.create(workspace=workspace, key="other", texts={"en": "Another study's."})
+    call_command("paper", study.slug, str(tmp_path / "paper"), stdout=io.StringIO())
+    kinds = {}
+    for texts in (False, True):
+        path = exported(study, tmp_path, texts=texts)
+        done = recompute(path)
+        assert done.same, [one for one in done.results if not one.same]
+        kinds[texts] = {one.kind for one in done.results}
+    assert kinds[True] - kinds[False] == {"methods against people"} and "causes of disagreement" in kinds[False]
+    guideline = study.guideline
+    assert guideline.texts["en"]
+    import_archive(path, *emptied())
+    assert list(Guideline.objects.values_list("key", "texts")) == [(guideline.key, guideline.texts)]
+    assert Study.objects.get(slug=study.slug).guideline == Guideline.objects.get()
+    undo_import(Import.objects.get(), by=None, clock=timezone.now)
+    assert not Guideline.objects.exists()
 
 
 def test_a_check_says_what_would_be_stored_and_stores_nothing(tmp_path):
