@@ -3,6 +3,7 @@
 from core.messages.message import Wording
 
 NO_FORMAT = Wording("formats.no_format", "There is no format %(name)s; the formats are %(known)s.")
+PART_OF_ARCHIVE = Wording("formats.part_of_archive", "the file is only part of an archive, such as a .zip or .eval")
 NOT_RECOGNISED = Wording(
     "formats.not_recognised", "no format fits: its first row has the fields %(fields)s", between=", "
 )

@@ -1,5 +1,6 @@
 """All formats that are read, and which of them a file is written in. PURE."""
 
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -137,6 +138,26 @@ def _some(row: Mapping[str, Any]) -> list[str]:
 
 
 def not_recognised(path: Path) -> BadRow:
-    """Return the problem of a file of which no format is recognised."""
+    """Return the problem of a file of which no format is recognised: why it has no row, or which fields its first has."""
     row = next((row for row, _within in _first_rows(path)), {})
+    if not row and (problem := _first_problem(path)):
+        return problem
     return Place(path.name, 0).bad(messages.NOT_RECOGNISED(fields=_some(row)), messages.NAME_FORMAT())
+
+
+def _first_problem(path: Path) -> BadRow | None:
+    if path.is_file() and _begins_as_zip(path) and not zipfile.is_zipfile(path):
+        return Place(path.name, 0).bad(messages.PART_OF_ARCHIVE(), COPY_WHOLE())
+    problems: list[BadRow] = []
+    try:
+        row = next(Source(path, problems.append).objects(()), None)
+    except BadRow as problem:
+        return problem
+    if problems or row is not None:
+        return problems[0] if problems else None
+    return Place(path.name, 0).bad(NO_ROWS(), COPY_WHOLE())
+
+
+def _begins_as_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"

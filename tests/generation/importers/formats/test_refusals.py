@@ -54,6 +54,19 @@ def test_a_file_of_another_format_is_refused_with_the_format_that_fits(tmp_path)
     assert recognised(tmp_path / "none.json") is None
 
 
+def test_a_file_without_a_row_says_why_it_has_none(tmp_path):
+    def said(content, name="file.json"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return str(not_recognised(path))
+
+    assert said(b"[]").startswith("file.json: the file has no rows")
+    assert "is not valid JSON" in said(b'[{"a": 1')
+    assert "is empty" in said(b"")
+    for name in ("half.zip", "half.eval"):
+        assert "is only part of an archive" in said(b"PK\x03\x04\x14\x00\x00\x00\x08\x00\xff\xfe" * 40, name)
+
+
 def test_half_a_file_gives_what_is_whole_and_says_where_it_ends(tmp_path):
     whole = json.dumps([TASK, {**TASK, "id": 8}])
     records, problems, _source = read(tmp_path, "label-studio", whole[:-40])
