@@ -82,6 +82,10 @@ SCOPES = {
     **dict.fromkeys(ADDED, "change"),
     "study_settings": "read",
     "steer_study": "change",
+    "keep_study": "change",
+    "duplicate_study": "change",
+    "guideline": "read",
+    "steer_rater": "change",
     "tasks": "ratings",
     "known_answer": "ratings",
     "raters": "ratings",
@@ -146,6 +150,10 @@ PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
     "steer_study": lambda study: ["pause"],
+    "keep_study": lambda study: ["restore"],
+    "duplicate_study": lambda study: [],
+    "guideline": lambda study: [],
+    "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
     "raters": lambda study: [],
@@ -164,6 +172,9 @@ OF_STUDY = {
 """What follows the study in these addresses."""
 POSTED = (
     "steer_study",
+    "keep_study",
+    "duplicate_study",
+    "steer_rater",
     "steer_cohort",
     "make_fit",
     "make_export",
