@@ -97,7 +97,8 @@ class WorkQueue(ABC, Generic[Item, C]):
         self.answered = 0
         self.withheld = NOTHING
         self.gave_up = self.disk_full = ""
-        self.unusable = 0
+        self.unusable: list[int] = []
+        self.last_usable = 0
         self.outdated = self.proven = False
         self.beside: Sequence[WorkQueue[Any, Any]] = ()
 
@@ -331,11 +332,23 @@ class WorkQueue(ABC, Generic[Item, C]):
                 self._close_failing()
         return []
 
-    def count_usable(self, usable: bool, reason: str = "") -> None:
-        """Count an item that a reply has closed; give up after UNUSABLE_IN_A_ROW without a usable one."""
-        self.unusable = 0 if usable else self.unusable + 1
-        if self.unusable >= UNUSABLE_IN_A_ROW:
-            self._give_up(NONE_USABLE(n=self.unusable, reason=reason))
+    def count_usable(self, key: int, usable: bool, reason: str = "") -> None:
+        """Count an item that a reply has closed; give up after UNUSABLE_IN_A_ROW without a usable one.
+
+        They are in a row in the order of the items, not of the replies: those asked again come together in the end.
+        """
+        if usable:
+            self.last_usable = max(self.last_usable, key)
+            self.unusable = [one for one in self.unusable if one > key]
+        elif key > self.last_usable:
+            self.unusable.append(key)
+            if len(self.unusable) >= UNUSABLE_IN_A_ROW:
+                self._give_up(NONE_USABLE(n=len(self.unusable), reason=reason))
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the last items could not be used, so that what comes next should be read before more is sent."""
+        return len(self.unusable) > UNUSABLE_IN_A_ROW // 10
 
     def _give_up(self, error: str) -> None:
         self.gave_up = self.gave_up or error

@@ -66,8 +66,10 @@ class Connections:
         proxy = proxy_to(base_url)
         if proxy and not reach.lists(self._origin):
             self._proxy_unused, proxy = proxy, None
+        # Reading all certificates of the authorities takes a time that plain HTTP need not wait for.
+        certificates = True if proxy is None and base_url.startswith("http:") else httpx2.create_ssl_context()
         self._session = aiohttp.ClientSession(
-            connector=connector(reach, httpx2.create_ssl_context(), connections, proxied=proxy is not None),
+            connector=connector(reach, certificates, connections, proxied=proxy is not None),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout_seconds, sock_read=timeout_seconds),
             headers={
                 "Accept": "application/json",

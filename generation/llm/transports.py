@@ -86,7 +86,9 @@ def addresses_in(found: Iterable[tuple[Any, ...]]) -> list[str]:
     return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
-def connector(reach: Reach, certificates: ssl.SSLContext, connections: int, proxied: bool) -> aiohttp.TCPConnector:
+def connector(
+    reach: Reach, certificates: ssl.SSLContext | bool, connections: int, proxied: bool
+) -> aiohttp.TCPConnector:
     """Build the pool of connections; with a proxy, names are resolved by the proxy."""
     resolver = None if proxied else CheckedResolver(reach)
     return aiohttp.TCPConnector(limit=connections, ssl=certificates, resolver=resolver)

@@ -137,7 +137,7 @@ class GenerationQueue(WorkQueue[GenerationItem, TextCall]):
 
     def record_reply(self, call: TextCall, reply: Reply) -> bool:
         record_response(call.item, reply, prices_of(call.item.model))
-        self.count_usable(bool(reply.text.strip()), NO_TEXT(finish=reply.finish_reason or "-"))
+        self.count_usable(call.key, bool(reply.text.strip()), NO_TEXT(finish=reply.finish_reason or "-"))
         return True
 
     def record_attempt(self, call: TextCall, error: CallFailed, money: Decimal) -> None:

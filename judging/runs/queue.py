@@ -136,7 +136,8 @@ class JudgeQueue(WorkQueue[PlannedItem, JudgeCall]):
         call.attempts += 1
         outcome = self._settled(call, reply)
         if outcome and not call.item.canary:
-            self.count_usable(isinstance(outcome, Verdict), outcome.reason if isinstance(outcome, Unscored) else "")
+            reason = outcome.reason if isinstance(outcome, Unscored) else ""
+            self.count_usable(call.key, isinstance(outcome, Verdict), reason)
         return outcome is not None
 
     def record_attempt(self, call: JudgeCall, error: CallFailed, money: Decimal) -> None:

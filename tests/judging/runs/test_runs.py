@@ -3,6 +3,7 @@
 import threading
 import time
 from decimal import Decimal
+from zlib import crc32
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -217,6 +218,22 @@ def test_usable_replies_in_between_let_a_run_go_on(monkeypatch):
         run = work_on(make_run(server, make_study(instructions=6)), options=WorkerOptions(concurrency=1))
     assert run.status == "finished"
     assert statuses(run).count("unscored") > 4
+
+
+def test_items_that_fail_again_and_again_among_good_ones_do_not_stop_a_fast_run(monkeypatch):
+    """Asked for the third time, they come together: more of them in a row than stop a run, but not in a row of the items."""
+    monkeypatch.setattr(work_queue, "UNUSABLE_IN_A_ROW", 10)
+
+    def play(request, n):
+        asked = str(
+            request["messages"][-1]["content"] if len(request["messages"]) < 3 else request["messages"][1]["content"]
+        )
+        return says("no") if crc32(asked.encode()) % 4 == 0 else good_answer(request)
+
+    with HostileServer(play) as server:
+        run = work_on(make_run(server, make_study(instructions=60)), options=WorkerOptions(concurrency=16))
+    assert run.status == "finished", run.message
+    assert statuses(run).count("unscored") > 20
 
 
 def test_a_pause_while_the_endpoint_refuses_stays_a_pause(monkeypatch):
