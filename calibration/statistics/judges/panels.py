@@ -8,6 +8,9 @@ which is least squares on the differences of all pairs of models at once.
 What a panel is worth is stated as R2 of people's differences, out of sample: 1 - (squared error of the predictions)/(squared
 differences), both without the mean of their instruction and of their model, so that rho^2 of the differences of two models
 is the R2 of a judge with the best slope. The best single judge is chosen and scaled in the same folds.
+
+In place of the best of them, one named judge can be the one to beat, and rows that are no judges, such as the length of a
+response, can have a weight of either sign.
 """
 
 from collections.abc import Sequence
@@ -22,7 +25,7 @@ from calibration.statistics.judges.estimates import PeopleEstimate, people_estim
 from calibration.statistics.populations import CrossedVariance, left_out_groups
 from calibration.statistics.replicates import MOST_REPLICATES, NUMBERS_AT_ONCE, Replicates, variance_of_replicates
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
-from calibration.statistics.weights.least_squares import Sums, floored_solve
+from calibration.statistics.weights.least_squares import Sums, partly_floored_solve
 
 FOLDS = 5
 SPLITS = 3
@@ -78,7 +81,8 @@ class PanelGain:
     show a gain of this size with 80 % power, None where it is not above 0 or no number would. `most` = R2 (1 - n/N) is the
     most of the labels that the panel can save, with n = `instructions` rated of the N = `pool` that every judge scored, and
     `most_single` that of the best single judge. There were `fits` fits, one without each of the `folds` folds of several
-    divisions. `n` are the responses, or pairs, that people rated.
+    divisions. `n` are the responses, or pairs, that people rated. Where one judge was named to be beaten, `single` is that
+    judge, and there are no `members`.
     """
 
     members: tuple[PanelMember, ...]
@@ -99,7 +103,18 @@ class PanelGain:
     @property
     def better(self) -> bool:
         """Whether the panel is shown to predict people's differences better than the best single judge."""
-        return self.panel.value > 0 and self.gain.value > 0 and self.gain.excludes_zero
+        return self.panel.value > 0 and self.gain.value > COLLINEAR and self.gain.excludes_zero
+
+
+@dataclass(frozen=True)
+class Beaten:
+    """What a panel is compared with in place of the best judge: the judge of this row, scaled by people.
+
+    The last `free` rows are covariates, whose weights have either sign; they may be without differences.
+    """
+
+    row: int = 0
+    free: int = 0
 
 
 @dataclass(frozen=True)
@@ -132,19 +147,23 @@ class _Differences:
         return np.asarray(found - (inside @ (effects.T @ found.T)).T @ effects.T, dtype=np.float64)
 
 
-def panel_gain(given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0) -> PanelGain:
-    """What a panel of the judges adds to the best of them, as the mean over several divisions into folds.
+def panel_gain(
+    given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0, over: Beaten | None = None
+) -> PanelGain:
+    """What a panel of the judges adds to the best of them, or to the one named by `over`, which leaves `members` empty.
+
+    All values are means over several divisions into folds.
 
     Only instructions with two or more rated responses (or a rated pair) count. The variance over instructions is that of
     bootstrap `draws` in which everything is fitted and chosen anew; raters, and their answers to one instruction, are left
     out in turn with the fits as they are. Raises TooFewRatings under two judges or 20 such instructions, and ConstantScores
     where people's differences, or a judge's, are all alike.
     """
-    fitted = _fitted(given, folds, seed)
-    rows, judges = fitted.rows, len(fitted.scores)
+    fitted = _fitted(given, folds, seed, over)
+    rows, judges = fitted.rows, len(fitted.scores) if over is None else 0
     found = _variances(fitted, draws, seed)
     estimates = [people_estimate(one, "plain", left_out=np.zeros(0), positions=given.positions) for one in found]
-    whole = _trained(rows, fitted.people, fitted.scores).rules[0]
+    whole = _trained(rows, fitted.people, fitted.scores, over).rules[0]
     weight = whole * fitted.spread
     total = float(weight.sum())
     instructions = int(rows.instruction.max()) + 1
@@ -201,21 +220,20 @@ def weights_by_fold(given: JudgedAlike, fold: IntArray, folds: int) -> FloatArra
     return np.array(found, dtype=np.float64)
 
 
-def panel_values(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0) -> FloatArray:
+def panel_values(given: JudgedAlike, *, folds: int = FOLDS, seed: int = 0, over: Beaten | None = None) -> FloatArray:
     """The quantities of panel_variances without their variances. Raises as panel_gain."""
-    fitted = _fitted(given, folds, seed)
+    fitted = _fitted(given, folds, seed, over)
     found = _quantities(fitted.rows, fitted.people[None], fitted.predicted, SPLITS)
     return np.asarray(found[0], dtype=np.float64)
 
 
 def panel_variances(
-    given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0
+    given: JudgedAlike, *, folds: int = FOLDS, draws: int = DRAWS, seed: int = 0, over: Beaten | None = None
 ) -> list[CrossedVariance]:
-    """The variances of panel_gain: of R2 of the panel, of R2 of the best single judge, of the gain, and of each judge's R2.
-
-    Raises as panel_gain.
+    """The variances of panel_gain: of R2 of the panel, of R2 of the best single judge, of the gain, and of each judge's R2
+    where none is named by `over`. Raises as panel_gain.
     """
-    return _variances(_fitted(given, folds, seed), draws, seed)
+    return _variances(_fitted(given, folds, seed, over), draws, seed)
 
 
 @dataclass(frozen=True)
@@ -239,9 +257,10 @@ class _Fitted:
     trained: Sequence[Sequence["_Trained"]]
     predicted: FloatArray
     rng: np.random.Generator
+    over: Beaten | None
 
 
-def _fitted(given: JudgedAlike, folds: int, seed: int) -> _Fitted:
+def _fitted(given: JudgedAlike, folds: int, seed: int, over: Beaten | None = None) -> _Fitted:
     judges, value = np.asarray(given.judges, dtype=np.float64), np.asarray(given.value, dtype=np.float64)
     if len(judges) < LEAST_JUDGES:
         raise TooFewRatings(len(judges), LEAST_JUDGES, "judges")
@@ -255,32 +274,35 @@ def _fitted(given: JudgedAlike, folds: int, seed: int) -> _Fitted:
     people = sum_by(place, n, value[kept]) / np.bincount(place, minlength=n)
     own = rows.left(np.vstack([people, scores]))
     spread = np.sqrt((own**2).mean(axis=1))
-    for at, size in enumerate(spread):
+    for at, size in enumerate(spread[: len(spread) - (over.free if over else 0)]):
         if size <= COLLINEAR * max(1.0, float(np.abs([people, *scores][at]).max())):
             raise ConstantScores("differences of people" if at == 0 else f"differences of judge {at}", 0.0)
     rng = np.random.default_rng(seed)
     splits = [(rng.permutation(int(rows.instruction.max()) + 1) % folds)[rows.instruction] for _split in range(SPLITS)]
-    trained = [_folds(rows, people, scores, fold, folds) for fold in splits]
+    trained = [_folds(rows, people, scores, fold, folds, over) for fold in splits]
     predicted = np.vstack([_predicted(parts, scores, fold) for parts, fold in zip(trained, splits, strict=True)])
     rater = cluster_codes(np.asarray(given.rater)[kept])[0]
-    return _Fitted(rows, people, scores, spread[1:], place, value[kept], rater, pool, splits, trained, predicted, rng)
+    parts = splits, trained, predicted
+    return _Fitted(rows, people, scores, spread[1:], place, value[kept], rater, pool, *parts, rng, over)
 
 
 @dataclass(frozen=True)
 class _Trained:
     """Rules (2 + judges, judges): the coefficients of the panel, of the best single judge `best`, and of each judge alone.
 
-    `best` is -1 where no judge goes with people.
+    `best` is -1 where no judge goes with people. Where the one to beat is named, there are two rules.
     """
 
     rules: FloatArray
     best: int
 
 
-def _folds(rows: _Differences, people: FloatArray, scores: FloatArray, fold: IntArray, folds: int) -> list[_Trained]:
+def _folds(
+    rows: _Differences, people: FloatArray, scores: FloatArray, fold: IntArray, folds: int, over: Beaten | None
+) -> list[_Trained]:
     """What is fitted without each fold of the instructions."""
     parts = [fold != k for k in range(folds)]
-    return [_trained(rows.select(others), people[others], scores[:, others]) for others in parts]
+    return [_trained(rows.select(others), people[others], scores[:, others], over) for others in parts]
 
 
 def _predicted(trained: Sequence[_Trained], scores: FloatArray, fold: IntArray) -> FloatArray:
@@ -325,7 +347,9 @@ def _moments(rows: _Differences, people: FloatArray, scores: FloatArray) -> Floa
     return np.array(found)
 
 
-def _from_moments(moments: FloatArray, judges: int, folds: Sequence[IntArray], counts: FloatArray) -> FloatArray:
+def _from_moments(
+    moments: FloatArray, judges: int, folds: Sequence[IntArray], counts: FloatArray, over: Beaten | None = None
+) -> FloatArray:
     """The quantities of _quantities (draws, 3 + judges) where everything is fitted and chosen anew, nan if undefined.
 
     Each instruction counts `counts` (draws, instructions) times; `folds` are its fold in each division.
@@ -337,12 +361,12 @@ def _from_moments(moments: FloatArray, judges: int, folds: Sequence[IntArray], c
     inverse = np.linalg.pinv(total[:, z:, z:], rcond=COLLINEAR, hermitian=True)
     whole = _left_of(total, z)[:, 0, 0]
     known = whole > 0
-    r2 = np.zeros((len(counts), 2 + judges))
+    r2 = np.zeros((len(counts), 2 if over else 2 + judges))
     for fold in folds:
         squares, moved = np.zeros(r2.shape), np.zeros((*r2.shape, d - z))
         for code in np.unique(fold):
             own = ((counts * (fold == code)) @ moments.reshape(k, d * d)).reshape(-1, d, d)
-            rules = _rules_from(_left_of(total - own, z))
+            rules = _rules_from(_left_of(total - own, z), over)[0]
             errors = np.concatenate([np.full((*r2.shape, 1), -1.0), rules], axis=2)
             squares += np.einsum("bqi,bij,bqj->bq", errors, own[:, :z, :z], errors)
             moved += errors @ own[:, :z, z:]
@@ -359,8 +383,8 @@ def _left_of(moments: FloatArray, z: int) -> FloatArray:
     return np.asarray(moments[:, :z, :z] - effects @ inverse @ effects.transpose(0, 2, 1), dtype=np.float64)
 
 
-def _rules_from(left: FloatArray) -> FloatArray:
-    """The rules (b, 2 + judges, judges) of _trained from products (b, 1 + judges, 1 + judges)."""
+def _rules_from(left: FloatArray, over: Beaten | None) -> tuple[FloatArray, IntArray]:
+    """The rules (b, 2 + judges, judges) and the `best` (b,) of _Trained from products (b, 1 + judges, 1 + judges)."""
     size, shared = np.diagonal(left, axis1=1, axis2=2)[:, 1:], left[:, 1:, 0]
     rounding = ROUNDING * np.maximum(size.max(axis=1, keepdims=True), 0.0)
     seen = size > rounding
@@ -369,13 +393,17 @@ def _rules_from(left: FloatArray) -> FloatArray:
     explained = slope**2 * size
     judges = size.shape[1]
     alone = slope[:, :, None] * np.eye(judges)
-    best = explained.argmax(axis=1)
-    single = alone[np.arange(len(left)), best]
+    best = np.full(len(left), over.row) if over else explained.argmax(axis=1)
+    every = np.arange(len(left))
+    single = alone[every, best]
+    # Scaled to one spread each, so that the solver's tolerance means the same for every judge.
     unit = np.sqrt(safe)
     gram = np.where(seen[:, :, None] & seen[:, None, :], left[:, 1:, 1:], 0.0) / (unit[:, :, None] * unit[:, None, :])
     zeros = np.zeros(len(left))
-    solved = floored_solve(Sums(gram, np.where(seen, shared, 0.0) / unit, left[:, 0, 0], zeros, zeros), 0.0)
-    return np.concatenate([(solved / unit)[:, None], single[:, None], alone], axis=1)
+    sums = Sums(gram, np.where(seen, shared, 0.0) / unit, left[:, 0, 0], zeros, zeros)
+    panel = partly_floored_solve(sums, over.free if over else 0) / unit
+    rules = [panel[:, None], single[:, None], *([] if over else [alone])]
+    return np.concatenate(rules, axis=1), np.where(explained[every, best] > 0, best, -1)
 
 
 def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
@@ -394,7 +422,7 @@ def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
     counts = np.bincount((chosen + k * np.arange(draws)[:, None]).ravel(), minlength=draws * k).reshape(draws, k)
     moments = _moments(rows, people, fitted.scores)
     of_instruction = [fold[first] for fold in fitted.splits]
-    drawn = _from_moments(moments, len(fitted.scores), of_instruction, counts.astype(np.float64))
+    drawn = _from_moments(moments, len(fitted.scores), of_instruction, counts.astype(np.float64), fitted.over)
     known = drawn[np.isfinite(drawn).all(axis=1)]
     g = len(known)
     # As replicates of a jackknife: their (g - 1)/g times the sum of squares is the variance of the draws.
@@ -431,21 +459,10 @@ def _without_each(fitted: _Fitted, codes: IntArray) -> FloatArray:
     return found
 
 
-def _trained(rows: _Differences, people: FloatArray, scores: FloatArray) -> _Trained:
-    from scipy.optimize import nnls
-
+def _trained(rows: _Differences, people: FloatArray, scores: FloatArray, over: Beaten | None = None) -> _Trained:
     left = rows.left(np.vstack([people, scores]))
-    y, x = left[0], left[1:].T
-    size = (x**2).sum(axis=0)
-    slope = np.where(size > 0, np.maximum(x.T @ y, 0.0) / np.where(size > 0, size, 1.0), 0.0)
-    explained = slope**2 * size
-    best = int(np.argmax(explained)) if explained.max() > 0 else -1
-    alone = np.diag(slope)
-    single = alone[best] if best >= 0 else np.zeros(len(slope))
-    # Scaled to one spread each, so that the solver's tolerance means the same for every judge.
-    unit = np.sqrt(np.where(size > 0, size, 1.0))
-    panel = nnls(x / unit, y)[0] / unit
-    return _Trained(np.vstack([panel, single, alone]), best)
+    rules, best = _rules_from((left @ left.T)[None], over)
+    return _Trained(rules[0], int(best[0]))
 
 
 def _of_differences(given: JudgedAlike) -> tuple[BoolArray, int]:

@@ -109,6 +109,26 @@ def floored_solve(sums: Sums, floor: float) -> FloatArray:
     return np.asarray(floor + excess, dtype=np.float64)
 
 
+def partly_floored_solve(sums: Sums, free: int) -> FloatArray:
+    """Weights (b, p) that minimise |y - X w|^2, of which all but the last `free` are not below 0; of smallest norm where
+    directions are empty. Raises NotConverged."""
+    held = sums.xy.shape[-1] - free
+    if not free:
+        return floored_solve(sums, 0.0)
+    # What the free columns explain is taken out of the others and of y, and given back to the free ones.
+    inverse = np.linalg.pinv(sums.gram[:, held:, held:], rcond=COLLINEAR, hermitian=True)
+    across = inverse @ sums.gram[:, held:, :held]
+    own = np.einsum("bij,bj->bi", inverse, sums.xy[:, held:])
+    between = sums.gram[:, :held, held:]
+    gram = sums.gram[:, :held, :held] - between @ across
+    xy = sums.xy[:, :held] - np.einsum("bij,bj->bi", between, own)
+    # A column that is a sum of the free ones leaves only rounding, on which no weight can rest.
+    known = np.einsum("bii->bi", gram) > COLLINEAR * np.einsum("bii->bi", sums.gram[:, :held, :held])
+    gram = np.where(known[:, :, None] & known[:, None, :], gram, 0.0)
+    left = floored_solve(Sums(gram, np.where(known, xy, 0.0), sums.yy, sums.y, sums.n), 0.0)
+    return np.concatenate([left, own - np.einsum("bij,bj->bi", across, left)], axis=1)
+
+
 def unconstrained_solve(sums: Sums) -> FloatArray:
     """Coefficients (b, p) of least squares without a floor, of smallest norm where directions are empty."""
     if bool(_full_rank(sums.gram).all()):
