@@ -368,9 +368,9 @@ def _from_moments(
             own = ((counts * (fold == code)) @ moments.reshape(k, d * d)).reshape(-1, d, d)
             rules = _rules_from(_left_of(total - own, z), over)[0]
             errors = np.concatenate([np.full((*r2.shape, 1), -1.0), rules], axis=2)
-            squares += np.einsum("bqi,bij,bqj->bq", errors, own[:, :z, :z], errors)
+            squares += ((errors @ own[:, :z, :z]) * errors).sum(axis=2)
             moved += errors @ own[:, :z, z:]
-        squares -= np.einsum("bqi,bij,bqj->bq", moved, inverse, moved)
+        squares -= ((moved @ inverse) * moved).sum(axis=2)
         r2 += 1 - squares / np.where(known, whole, np.nan)[:, None]
     r2 /= len(folds)
     return np.column_stack([r2[:, :2], r2[:, 0] - r2[:, 1], r2[:, 2:]])
