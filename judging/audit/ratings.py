@@ -247,10 +247,15 @@ def _formatted(table: AuditTable, layout: ColumnLayout, row: int) -> float:
         found = [_yes(table.columns[name][row]) for name in layout.formats]
     else:
         texts = [table.columns[name][row] for name in layout.texts]
-        found = [float(MARKS.search(text) is not None) if text else float("nan") for text in texts]
+        found = [float(has_marks(text)) if text else float("nan") for text in texts]
     if not found or (layout.sides and len(found) < 2):
         return float("nan")
     return found[0] - found[1] if layout.sides else found[0]
+
+
+def has_marks(text: str) -> bool:
+    """Whether the text has a heading, a list, bold words or a table, as Markdown writes them."""
+    return MARKS.search(text) is not None
 
 
 def _yes(text: str) -> float:

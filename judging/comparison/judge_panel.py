@@ -7,25 +7,23 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from annotation.models import Rater, Study, Task
-from calibration.data.frames import ABOUT_RESPONSES, ROLES, Floats, Ints, NothingToRead, ScoreFrame, data_hash
-from calibration.data.scores import label_frame, score_frame
+from annotation.models import Rater, Study
+from calibration.data.frames import ABOUT_RESPONSES, ROLES, NothingToRead, ScoreFrame, data_hash
+from calibration.data.scores import label_frame
 from calibration.data.verdicts import failed_judges, judged_elsewhere
 from calibration.models import Fit
 from calibration.reports.codec import stored
-from calibration.reports.judge_matches import are_positions
 from calibration.reports.registry import Plain, ReportKind, Settings, register
 from calibration.statistics.errors import ConstantScores, TooFewRatings
 from calibration.statistics.judges.panels import LEAST_JUDGES, JudgedAlike, PanelGain, panel_gain
 from calibration.statistics.resampling import MIN_CLUSTERS
-from core.errors import UserError
 from generation.endpoints.pricing import currency_of
-from generation.models import Category
 from judging.comparison.judge_against_people import judge_in, judges_in, weighting_for
 from judging.comparison.judge_costs import JudgeCosts, costs_in, judges_made
+from judging.comparison.panels.scores import alike, pair_scores, rated_by_people, response_scores, units_in
+from judging.comparison.panels.ways import JudgeWays, WayName, ways_of
 from judging.comparison.run_lists import is_priced
-from judging.leaderboards.observations import Observations, metrics_in, observations_of
-from judging.leaderboards.weighting import EQUAL, MissingWeights, Weighting, weighting_of
+from judging.leaderboards.weighting import EQUAL, Weighting, weighting_of
 from judging.methods.pairs.composite import KEY as COMPOSITE, says_composite
 from judging.methods.weighted import FITTED
 from judging.models import Judge
@@ -54,17 +52,21 @@ class LeftOutJudge:
 
 @dataclass(frozen=True)
 class NoPanel:
-    """Why there is no panel: `n` judges or instructions where `needed` are needed; `judge` is one without differences."""
+    """Why there is no panel: `n` judges or instructions where `needed` are needed; `judge` is one without differences.
+
+    `ways` are what adds to single judges, for which no panel is needed; None where no judge scored what people rated.
+    """
 
     why: WhyNoPanel
     n: int = 0
     needed: int = 0
     judge: str = ""
+    ways: JudgeWays | None = None
 
 
 @dataclass(frozen=True)
 class JudgePanel:
-    """A panel of `judges`, whose members in `found` are in their order, with their public `ids`.
+    """A panel of `judges`, whose members in `found` are in their order, with their public `ids`; `ways` add to each alone.
 
     People's differences are those of their scores of `criterion`, on `low` to `high`, or of their preferences where
     `paired`. `weights` are those of the items of a checklist. `all_judges` are (public id, name) of those that can be in it.
@@ -80,6 +82,7 @@ class JudgePanel:
     all_judges: list[tuple[str, str]]
     left_out: list[LeftOutJudge]
     found: PanelGain
+    ways: JudgeWays | None
 
 
 PanelReport: TypeAlias = JudgePanel | NoPanel
@@ -109,6 +112,15 @@ class PanelCosts:
     currency: str
 
 
+@dataclass(frozen=True)
+class WayCost:
+    """What PER verdicts of a judge take, `alone` and `together` with the way."""
+
+    way: WayName
+    alone: MemberCost
+    together: MemberCost
+
+
 def panel_settings(study: Study, judges: Sequence[Rater] = (), *, without: str = "") -> Settings:
     """Return the settings of the report: these judges, else all; or all but the one with the public id `without`."""
     fit = weighting_for(study).fit
@@ -128,7 +140,7 @@ def judges_named(study: Study, names: Sequence[str]) -> list[Rater]:
 def _compute(study: Study, settings: Settings) -> tuple[str, PanelReport]:
     try:
         labels = label_frame(kinds=ABOUT_RESPONSES, study=study)
-        rated = _rated(labels)
+        rated = rated_by_people(labels)
     except NothingToRead:
         return "", NoPanel("no_people")
     return data_hash(labels), _panel(study, rated, settings)
@@ -137,36 +149,28 @@ def _compute(study: Study, settings: Settings) -> tuple[str, PanelReport]:
 PANEL: ReportKind[PanelReport] = register(ReportKind(NAME, _compute, slow_from=20_000, shape=PanelReport))
 
 
-def _rated(labels: ScoreFrame) -> ScoreFrame:
-    """Select people's preferences, or else their overall scores. Raises NothingToRead."""
-    for role in ("preference", "overall"):
-        keys = labels.keys_of_role(role)
-        if keys:
-            rated = labels.of_criterion(keys[0])
-            return rated.select((rated.model > 0) & ((rated.model_b > 0) | (role == "overall")))
-    raise NothingToRead("This study has neither preferences nor overall scores from people.")
-
-
 def _panel(study: Study, rated: ScoreFrame, settings: Settings) -> PanelReport:
     paired = bool(rated.role[0] == ROLES.index("preference")) if len(rated) else False
     if not len(rated):
         return NoPanel("no_people")
     known = judges_in(study)
-    scored = _pair_scores(study, known) if paired else response_scores(study, known, _weighting(settings))
-    units = {unit: place for place, unit in enumerate(_units(rated, paired))}
+    scored = pair_scores(study, known) if paired else response_scores(study, known, _weighting(settings))
+    units = {unit: place for place, unit in enumerate(units_in(rated, paired))}
     counts = {pk: sum(unit in units for unit in scored.get(pk, {})) for pk in (judge.pk for judge in known)}
     candidates, left_out = _candidates(study, known, counts, settings)
     every = [(judge.public_id, judge.name) for judge in known if counts[judge.pk]]
+    alone = _askable(study, known, counts, settings)
+    ways = ways_of(study, alone, rated, scored, _weighting(settings), int(settings["seed"])) if alone else None
     if len(candidates) < LEAST_JUDGES:
-        return NoPanel("few_judges", len(candidates), LEAST_JUDGES)
+        return NoPanel("few_judges", len(candidates), LEAST_JUDGES, ways=ways)
     common = sorted(set.intersection(*(set(scored[judge.pk]) for judge in candidates)))
-    given = _given(rated, paired, [scored[judge.pk] for judge in candidates], common)
+    given = alike(rated, paired, [scored[judge.pk] for judge in candidates], common)
     try:
         found = panel_gain(given, seed=int(settings["seed"]))
     except TooFewRatings as error:
-        return NoPanel("few_instructions", error.n, MIN_CLUSTERS)
+        return NoPanel("few_instructions", error.n, MIN_CLUSTERS, ways=ways)
     except ConstantScores:
-        return _without_differences(given, candidates)
+        return replace(_without_differences(given, candidates), ways=ways)
     return JudgePanel(
         judges=[judge.name for judge in candidates],
         ids=[judge.public_id for judge in candidates],
@@ -178,6 +182,7 @@ def _panel(study: Study, rated: ScoreFrame, settings: Settings) -> PanelReport:
         all_judges=every,
         left_out=left_out,
         found=found,
+        ways=ways,
     )
 
 
@@ -208,6 +213,16 @@ def _candidates(
     return members, left_out
 
 
+def _askable(study: Study, known: Sequence[Rater], counts: Mapping[int, int], settings: Settings) -> list[Rater]:
+    """Return the judges with verdicts of their own on what people rated, and no failed canary texts, by name."""
+    asked = {str(one) for one in settings["judges"]}
+    failed = {row.judge.pk for row in failed_judges(study)}
+    made = Judge.objects.filter(rater__in=[judge.pk for judge in known], jurors__isnull=False)
+    barred = failed | _panels_of_several(known) | set(made.values_list("rater", flat=True))
+    own = [judge for judge in known if counts[judge.pk] and judge.pk not in barred]
+    return sorted((one for one in own if not asked or one.public_id in asked), key=lambda one: (one.name, one.pk))
+
+
 def _panels_of_several(known: Sequence[Rater]) -> set[int]:
     """Return the pks of the judges whose verdicts are made of several other judges'."""
     made = Judge.objects.filter(rater__in=[judge.pk for judge in known]).prefetch_related("jurors")
@@ -215,143 +230,20 @@ def _panels_of_several(known: Sequence[Rater]) -> set[int]:
     return several | {judge.pk for judge in known if says_composite(judge.name)}
 
 
-@dataclass(frozen=True)
-class JudgedScore:
-    """A judge's score of a response, or preference for the first of a pair, with what it is about; rival is 0 for none."""
-
-    score: float
-    instruction: int
-    model: int
-    rival: int
-
-
-ScoredUnit: TypeAlias = tuple[int, int]
-"""A response and 0, or the responses of a pair in the study's order."""
-
-
-def _units(frame: ScoreFrame, paired: bool) -> list[ScoredUnit]:
-    second = frame.response_b if paired else np.zeros_like(frame.response)
-    return list(zip(frame.response.tolist(), second.tolist(), strict=True))
-
-
-def judge_frames(study: Study, known: Sequence[Rater]) -> list[ScoreFrame]:
-    """Return all judges' scores here, and in the other studies that judged this study's responses."""
-    pks = [judge.pk for judge in known]
-    if not pks:
-        return []
-    others = judged_elsewhere(study).filter(rater__in=pks).values("task__study")
-    frames = [score_frame(kinds=ABOUT_RESPONSES, study=study, raters=pks, people=False)]
-    frames += [
-        score_frame(kinds=[study.task_kind], study=one, raters=pks, people=False)
-        for one in Study.objects.filter(pk__in=others).order_by("pk")
-    ]
-    return [frame for frame in frames if len(frame)]
-
-
 def _weighting(settings: Settings) -> Weighting:
     fit = Fit.objects.filter(public_id=settings["fit"]).first()
     return weighting_of(fit, fit.public_id) if fit else Weighting(EQUAL)
 
 
-def response_scores(
-    study: Study, known: Sequence[Rater], weighting: Weighting
-) -> dict[int, dict[ScoredUnit, JudgedScore]]:
-    """By judge its score of each response of the study; where it was judged twice, the one given here."""
-    wanted = set(study.tasks.filter(response_b=None).values_list("response_a", flat=True))
-    found: dict[int, dict[ScoredUnit, JudgedScore]] = {}
-    metrics: dict[int, str] = {}
-    for frame in judge_frames(study, known):
-        used = np.unique(frame.category).tolist()
-        leaves = {leaf.pk: leaf for leaf in Category.objects.filter(pk__in=used).select_related("parent")}
-        for pk in np.unique(frame.rater).tolist():
-            own = frame.select((frame.rater == pk) & np.isin(frame.response, list(wanted)))
-            rows = single_observations(own, weighting, leaves)
-            if rows is None or metrics.setdefault(pk, rows[0]) != rows[0]:
-                continue
-            said = found.setdefault(pk, {})
-            columns = (rows[1].response, rows[1].top / rows[1].under, rows[1].instruction, rows[1].model)
-            for response, score, instruction, model in zip(*(one.tolist() for one in columns), strict=True):
-                said.setdefault((response, 0), JudgedScore(score, instruction, model, 0))
-    return found
-
-
-def single_observations(
-    own: ScoreFrame, weighting: Weighting, leaves: Mapping[int, Category]
-) -> tuple[str, Observations] | None:
-    """Return a judge's scores of single responses with the name of their metric, by equal weights where the weighting has
-    none; None where it gave none that can be read."""
-    metric = next((one for one in metrics_in(own) if not one.paired), None) if len(own) else None
-    if metric is None:
-        return None
-    try:
-        return metric.name, observations_of(own, metric, weighting, leaves)
-    except MissingWeights:
-        return metric.name, observations_of(own, metric, Weighting(EQUAL), leaves)
-    except UserError:
-        return None
-
-
-def _pair_scores(study: Study, known: Sequence[Rater]) -> dict[int, dict[ScoredUnit, JudgedScore]]:
-    """By judge its preference on each pair of the study, for the first side as the study shows it, -1 to 1."""
-    wanted = set(Task.objects.filter(study=study, response_b__isnull=False).values_list("response_a", "response_b"))
-    found: dict[int, dict[ScoredUnit, JudgedScore]] = {}
-    for frame in judge_frames(study, known):
-        keys = frame.keys_of_role("preference")
-        if not keys:
-            continue
-        own = frame.of_criterion(keys[0])
-        own = own.select((own.model > 0) & (own.model_b > 0) & (own.model != own.model_b))
-        columns = (own.rater, own.response, own.response_b, _preference(own), own.instruction, own.model, own.model_b)
-        for pk, one, two, value, instruction, model, rival in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
-            said = found.setdefault(pk, {})
-            if (one, two) in wanted:
-                said.setdefault((one, two), JudgedScore(value, instruction, model, rival))
-            elif (two, one) in wanted:
-                said.setdefault((two, one), JudgedScore(-value, instruction, rival, model))
-    return found
-
-
-def _preference(frame: ScoreFrame) -> Floats:
-    """Preferences for the first side as shares of the strongest one; "both bad" is a tie."""
-    value = np.where(frame.variant > 0, 0.0, frame.value)
-    return np.asarray(value / np.maximum(frame.high, 1e-9), dtype=np.float64)
-
-
-def _given(
-    rated: ScoreFrame, paired: bool, scored: Sequence[Mapping[ScoredUnit, JudgedScore]], common: Sequence[ScoredUnit]
-) -> JudgedAlike:
-    """Return the judges' scores of the common responses, and people's ratings of them."""
-    place = {unit: at for at, unit in enumerate(common)}
-    about = [scored[0][unit] for unit in common]
-    at = np.array([place.get(unit, -1) for unit in _units(rated, paired)], dtype=np.int64)
-    given = rated.select(at >= 0)
-
-    def column(values: Sequence[int]) -> Ints:
-        return np.array(values, dtype=np.int64)
-
-    return JudgedAlike(
-        judges=np.array([[own[unit].score for unit in common] for own in scored], dtype=np.float64),
-        instructions=column([said.instruction for said in about]),
-        models=column([said.model for said in about]),
-        response=at[at >= 0],
-        rater=given.rater,
-        value=_preference(given) if paired else given.value,
-        rivals=column([said.rival for said in about]) if paired else None,
-        positions=are_positions(given),
-    )
-
-
 def judged_alike(study: Study, report: JudgePanel, members: Sequence[Rater]) -> JudgedAlike:
     """Return what the members of the report's panel and people said, as the report read it."""
-    rated = _rated(label_frame(kinds=ABOUT_RESPONSES, study=study))
+    rated = rated_by_people(label_frame(kinds=ABOUT_RESPONSES, study=study))
     if report.paired:
-        scored = _pair_scores(study, members)
+        scored = pair_scores(study, members)
     else:
         scored = response_scores(study, members, _weighting({"fit": report.weights}))
     common = sorted(set.intersection(*(set(scored.get(member.pk, {})) for member in members)))
-    return _given(rated, report.paired, [scored[member.pk] for member in members], common)
+    return alike(rated, report.paired, [scored[member.pk] for member in members], common)
 
 
 def _without_differences(given: JudgedAlike, members: Sequence[Rater]) -> NoPanel:
@@ -368,23 +260,19 @@ def _without_differences(given: JudgedAlike, members: Sequence[Rater]) -> NoPane
 
 def panel_json(study: Study, report: JudgePanel) -> Plain:
     """Return the report and its costs as JSON values: what the command and the API state."""
-    return {"panel": stored(report), "costs": stored(panel_costs(study, report))}
+    costs = judges_costs(study, report)
+    ways = ways_costs(report.ways, costs) if report.ways else []
+    return {
+        "panel": stored(report),
+        "costs": stored(panel_costs(study, report, costs)),
+        "costs_of_ways": [stored(one) for one in ways],
+    }
 
 
-def panel_costs(study: Study, report: JudgePanel) -> PanelCosts:
-    """Return what the panel's judges cost, by their runs in this study or, without one, in others on its responses."""
-    raters = {rater.public_id: rater for rater in Rater.objects.filter(public_id__in=report.ids)}
-    pks = [raters[one].pk if one in raters else 0 for one in report.ids]
-    costs = costs_in(study, pks)
-    made = judges_made(pks)
-    unknown = [pk for pk in pks if pk not in costs or not costs[pk].verdicts]
-    elsewhere = judged_elsewhere(study).filter(rater__in=unknown).order_by()
-    others: dict[int, list[int]] = {}
-    for other, pk in elsewhere.values_list("task__study", "rater").distinct():
-        others.setdefault(other, []).append(pk)
-    for one in Study.objects.filter(pk__in=others).order_by("pk"):
-        costs.update({pk: cost for pk, cost in costs_in(one, others[one.pk]).items() if cost.verdicts})
-    members = [_cost_of(name, costs.get(pk), made.get(pk)) for name, pk in zip(report.judges, pks, strict=True)]
+def panel_costs(study: Study, report: JudgePanel, costs: Mapping[str, MemberCost] | None = None) -> PanelCosts:
+    """Return what the panel's judges cost; `costs` are those of judges_costs where the caller has them."""
+    known = judges_costs(study, report) if costs is None else costs
+    members = [known[one] for one in report.ids]
     paid = [cost for cost, member in zip(members, report.found.members, strict=True) if member.slope > 0]
     chosen = [member.chosen for member in report.found.members]
     best = max(range(len(chosen)), key=lambda at: chosen[at]) if any(chosen) else None
@@ -396,6 +284,46 @@ def panel_costs(study: Study, report: JudgePanel) -> PanelCosts:
         members[best] if best is not None else nothing,
         currency_of(study.workspace_id),
     )
+
+
+def ways_costs(ways: JudgeWays, costs: Mapping[str, MemberCost]) -> list[WayCost]:
+    """Return what a thousand verdicts take, of each judge alone and with each way, in the order of the rows."""
+    return [WayCost(row.way, costs[row.id], _times(costs[row.id], row.answers)) for row in ways.rows]
+
+
+def _times(cost: MemberCost, answers: float) -> MemberCost:
+    money = None if cost.money is None else f"{Decimal(cost.money) * Decimal(repr(answers)):f}"
+    calls, seconds = (None if one is None else one * answers for one in (cost.calls, cost.seconds))
+    return MemberCost(cost.judge, calls, money, seconds)
+
+
+def judges_costs(study: Study, report: PanelReport) -> dict[str, MemberCost]:
+    """Return what PER verdicts take of each judge that the report names, by its public id."""
+    names = {} if isinstance(report, NoPanel) else dict(zip(report.ids, report.judges, strict=True))
+    names |= {row.id: row.judge for row in report.ways.rows} if report.ways else {}
+    pks = dict(Rater.objects.filter(public_id__in=names).values_list("public_id", "pk"))
+    costs, made = _costs_anywhere(study, list(pks.values())), judges_made(pks.values())
+    unknown = [pk for pk in made if pk not in costs]
+    # A judge asked only in both orders or several times is paid by the run that asked, each question as one verdict.
+    panels = Judge.objects.filter(jurors__rater__in=unknown).prefetch_related("jurors") if unknown else []
+    asking = {jurors[0].rater_id: one.rater_id for one in panels if len(jurors := list(one.jurors.all())) == 1}
+    paid = _costs_anywhere(study, list(asking.values())) if asking else {}
+    costs.update({pk: paid[panel] for pk, panel in asking.items() if panel in paid})
+    rows = {one: pks.get(one, 0) for one in names}
+    return {one: _cost_of(names[one], costs.get(pk), made.get(pk)) for one, pk in rows.items()}
+
+
+def _costs_anywhere(study: Study, pks: Sequence[int]) -> dict[int, JudgeCosts]:
+    """Return judges' costs by their runs in this study or, without one, in others on its responses."""
+    found = {pk: cost for pk, cost in costs_in(study, pks).items() if cost.verdicts}
+    unknown = [pk for pk in pks if pk not in found]
+    elsewhere = judged_elsewhere(study).filter(rater__in=unknown).order_by()
+    others: dict[int, list[int]] = {}
+    for other, pk in elsewhere.values_list("task__study", "rater").distinct():
+        others.setdefault(other, []).append(pk)
+    for one in Study.objects.filter(pk__in=others).order_by("pk"):
+        found.update({pk: cost for pk, cost in costs_in(one, others[one.pk]).items() if cost.verdicts})
+    return found
 
 
 def _cost_of(name: str, cost: JudgeCosts | None, judge: Judge | None) -> MemberCost:

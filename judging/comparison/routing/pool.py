@@ -21,7 +21,7 @@ from core.errors import UserError
 from core.messages.message import Wording
 from generation.models import Category, Instruction, LanguageModel
 from judging.comparison.judge_against_people import weighting_for
-from judging.comparison.judge_panel import response_scores, single_observations
+from judging.comparison.panels.scores import response_scores, single_observations
 from judging.models import Judge, RoutedDraw
 
 SpreadKind = RoutedDraw.SpreadKind

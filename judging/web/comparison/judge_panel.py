@@ -28,9 +28,11 @@ from judging.comparison.judge_panel import (
     NoPanel,
     PanelCosts,
     PanelReport,
+    judges_costs,
     panel_costs,
     panel_settings,
 )
+from judging.web.comparison.judge_ways import ways_block
 
 DIGITS = 3
 MONEY_DIGITS = 4
@@ -47,10 +49,12 @@ def settings_asked(study: Study, query: Mapping[str, str]) -> Settings:
 
 def judge_panel_page(study: Study, report: PanelReport) -> ResultPage:
     """The gain over the best single judge, what each judge adds and costs, and the labels that the panel can save."""
+    known = judges_costs(study, report)
+    ways = [ways_block(study, report.ways, known)] if report.ways else []
     if isinstance(report, NoPanel):
         start = [(reverse("judging:start_run", args=[study]), gettext("Start a judging run"))]
-        return ResultPage(panel_title(), no_panel_words(report), [], [], links=start)
-    costs = panel_costs(study, report)
+        return ResultPage(panel_title(), no_panel_words(report), ways, [], links=start)
+    costs = panel_costs(study, report, known)
     left_out = _left_out_block(report)
     return ResultPage(
         title=panel_title(),
@@ -61,6 +65,7 @@ def judge_panel_page(study: Study, report: PanelReport) -> ResultPage:
             _gain_block(report),
             _members_block(report, costs),
             _labels_block(report),
+            *ways,
             *([left_out] if left_out else []),
         ],
         method=_method(report),

@@ -62,7 +62,7 @@ def test_a_gain_is_stated_with_its_interval_and_what_can_be_saved(client, django
     )
     assert "What it costs is unknown: no price is known of" in page
     whole = client.get(address(study, file="page.json")).json()
-    assert [block["key"] for block in whole["blocks"]] == ["gain", "members", "labels"]
+    assert [block["key"] for block in whole["blocks"]] == ["gain", "members", "labels", "ways"]
     for suffix in ("csv", "json", "tex", "svg", "png"):
         assert client.get(address(study, file=f"gain.{suffix}")).status_code == 200
     with django_assert_max_num_queries(30):
