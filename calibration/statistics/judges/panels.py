@@ -21,7 +21,7 @@ import numpy as np
 from calibration.statistics.agreement.rating_tables import sum_by
 from calibration.statistics.design.needed import needed_for
 from calibration.statistics.errors import ConstantScores, TooFewRatings
-from calibration.statistics.judges.estimates import PeopleEstimate, people_estimate
+from calibration.statistics.judges.estimates import PeopleEstimate, following_skew, people_estimate
 from calibration.statistics.populations import CrossedVariance, left_out_groups
 from calibration.statistics.replicates import MOST_REPLICATES, NUMBERS_AT_ONCE, Replicates, variance_of_replicates
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
@@ -161,8 +161,11 @@ def panel_gain(
     """
     fitted = _fitted(given, folds, seed, over)
     rows, judges = fitted.rows, len(fitted.scores) if over is None else 0
-    found = _variances(fitted, draws, seed)
+    found, thirds = _variances(fitted, draws, seed)
     estimates = [people_estimate(one, "plain", left_out=np.zeros(0), positions=given.positions) for one in found]
+    if over is not None:
+        # What further answers add is the greater, and the less certain, the more the judge errs in a study.
+        estimates = [following_skew(*one) for one in zip(estimates, found, thirds, strict=True)]
     whole = _trained(rows, fitted.people, fitted.scores, over).rules[0]
     weight = whole * fitted.spread
     total = float(weight.sum())
@@ -233,7 +236,7 @@ def panel_variances(
     """The variances of panel_gain: of R2 of the panel, of R2 of the best single judge, of the gain, and of each judge's R2
     where none is named by `over`. Raises as panel_gain.
     """
-    return _variances(_fitted(given, folds, seed, over), draws, seed)
+    return _variances(_fitted(given, folds, seed, over), draws, seed)[0]
 
 
 @dataclass(frozen=True)
@@ -406,8 +409,8 @@ def _rules_from(left: FloatArray, over: Beaten | None) -> tuple[FloatArray, IntA
     return np.concatenate(rules, axis=1), np.where(explained[every, best] > 0, best, -1)
 
 
-def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
-    """Variances with a bootstrap over instructions, and raters and cells left out in turn.
+def _variances(fitted: _Fitted, draws: int, seed: int) -> tuple[list[CrossedVariance], list[float]]:
+    """Variances with a bootstrap over instructions, and raters and cells left out in turn; the draws' third moments.
 
     The choice of the best judge jumps, for which leaving out one instruction at a time finds no variance; a bootstrap does.
     """
@@ -433,7 +436,7 @@ def _variances(fitted: _Fitted, draws: int, seed: int) -> list[CrossedVariance]:
         one = slice(at, at + 1)
         replicates = Replicates(value[one], by_instruction[:, one], by_rater[:, one], by_cell[:, one], *sizes)
         found.append(variance_of_replicates(replicates))
-    return found
+    return found, ((known - known.mean(axis=0)) ** 3).mean(axis=0).tolist()
 
 
 def _without_each(fitted: _Fitted, codes: IntArray) -> FloatArray:

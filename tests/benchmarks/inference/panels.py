@@ -116,8 +116,9 @@ def way_design(instructions: int, pool: int) -> Design:
         for name, (one, over), true in zip(
             names, ways(rng, instructions, pool), endless_ways(instructions, pool), strict=True
         ):
-            found = panel_variances(one, seed=seed_of(rng), over=over)[2]
-            held[name] = of_people(people_estimate(found, "plain", left_out=np.zeros(0)), true)
+            seed = seed_of(rng)
+            found = panel_variances(one, seed=seed, over=over)[2]
+            held[name] = of_people(panel_gain(one, seed=seed, over=over).gain, true)
             widths.note(name, float(found.value[0]), float(found.such[0]) ** 0.5)
         return held
 

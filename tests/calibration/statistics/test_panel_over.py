@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from calibration.statistics.errors import ConstantScores
+from calibration.statistics.judges.estimates import following_skew, people_estimate
 from calibration.statistics.judges.panels import Beaten, JudgedAlike, panel_gain, panel_values
+from calibration.statistics.populations import CrossedVariance
 from calibration.statistics.weights.least_squares import Sums, floored_solve, partly_floored_solve
 
 INSTRUCTIONS, MODELS, RATERS = 40, 4, 4
@@ -89,6 +91,32 @@ def test_several_answers_of_a_noisy_judge_are_better_than_one():
     # Of the truth's variance, one answer explains 1/(1 + 1) and four 1/(1 + 1/4); people's means add noise of 1/16.
     found = np.mean([panel_values(study, over=Beaten()) for study in studies], axis=0)
     assert found[:2] == pytest.approx([1 / 1.25 / (1 + 1 / 16), 1 / 2 / (1 + 1 / 16)], abs=0.04)
+
+
+def variance_estimate(rng, size):
+    """An estimate s^2 of a variance of 1 from `size` numbers, with its own variance and third moment as s^2 gives them."""
+    found = float(rng.chisquare(size - 1)) / (size - 1)
+    square, missing = np.array([2 * found**2 / (size - 1)]), np.full(1, np.nan)
+    crossed = CrossedVariance(np.array([found]), square, missing, missing, missing, size, 1, "few_raters")
+    return people_estimate(crossed, "plain", left_out=np.zeros(0)), crossed, 8 * found**3 / (size - 1) ** 2
+
+
+def test_the_end_to_which_draws_are_skewed_is_farther_out():
+    rng = np.random.default_rng(4)
+    studies = [variance_estimate(rng, 40) for _ in range(1_000)]
+    followed = [following_skew(*study) for study in studies]
+    too_low = [np.mean([one.high < 1 for one in found]) for found in ([study[0] for study in studies], followed)]
+    assert too_low[0] > 0.055 and too_low[1] < 0.03
+    assert all(one.low == two[0].low and one.p == two[0].p for one, two in zip(followed, studies, strict=True))
+
+
+def test_where_the_farther_end_lies_towards_zero_p_is_that_of_an_end_there():
+    missing = np.full(1, np.nan)
+    crossed = CrossedVariance(np.array([-0.21]), np.array([0.01]), missing, missing, missing, 40, 1, "few_raters")
+    plain = people_estimate(crossed, "plain", left_out=np.zeros(0))
+    followed = following_skew(plain, crossed, 0.0006)
+    assert plain.p < 0.05 and plain.high < 0 and followed.p > 0.05 and followed.high > 0
+    assert (followed.these_low, followed.these_high) == (followed.low, followed.high)
 
 
 def test_answers_that_say_the_same_gain_nothing():
