@@ -56,11 +56,8 @@ urlpatterns = [
         settings.steer_study,
         name="steer_study",
     ),
-    re_path(
-        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/(?P<verb>archive|restore)/$",
-        keeping.keep_study,
-        name="keep_study",
-    ),
+    path("w/<str:workspace>/studies/<str:slug>/archive/", keeping.archive, name="archive_study"),
+    path("w/<str:workspace>/studies/<str:slug>/restore/", keeping.restore, name="restore_study"),
     path("w/<str:workspace>/studies/<str:slug>/duplicate/", keeping.duplicate, name="duplicate_study"),
     path("w/<str:workspace>/studies/<str:slug>/guideline/", keeping.guideline, name="guideline"),
     re_path(

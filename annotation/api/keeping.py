@@ -1,5 +1,6 @@
 """API endpoints that keep studies and their raters in order: copies, guidelines, and raters who are stopped and go on."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
@@ -63,19 +64,25 @@ class RaterStateSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-@extend_schema(
-    operation_id="keep_study",
-    request=None,
-    responses=KeptStudySerializer,
-    parameters=[OpenApiParameter("verb", str, "path", enum=["archive", "restore"])],
-)
+@extend_schema(operation_id="archive_study", request=None, responses=KeptStudySerializer)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
-def keep_study(request: Request, workspace: str, slug: str, verb: str) -> Response:
-    """Archive a study that is not open, so that lists on pages leave it out, or take it back; its results stay readable."""
-    study = study_to_change(request, workspace, slug)
+def archive(request: Request, workspace: str, slug: str) -> Response:
+    """Archive a study that is not open, so that lists on pages leave it out; its results stay readable."""
+    return _kept(request, study_to_change(request, workspace, slug), archive_study)
+
+
+@extend_schema(operation_id="restore_study", request=None, responses=KeptStudySerializer)
+@api_view(["POST"])
+@needs(Scope.CHANGE)
+def restore(request: Request, workspace: str, slug: str) -> Response:
+    """Show an archived study in lists again."""
+    return _kept(request, study_to_change(request, workspace, slug), restore_study)
+
+
+def _kept(request: Request, study: Study, keep: Callable[..., None]) -> Response:
     try:
-        (archive_study if verb == "archive" else restore_study)(study, by=asking(request))
+        keep(study, by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
     return Response(KeptStudySerializer(study).data)

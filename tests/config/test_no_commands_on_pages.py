@@ -3,8 +3,9 @@
 import re
 
 from django.conf import settings
+from django.core.management import get_commands
 
-COMMAND = re.compile(r"manage\.py (\w+)")
+COMMAND = re.compile(r"(?:manage\.py|plumbline|the command:?) (\w+)")
 NO_PAGE = {
     "load_library": "the rubrics and guidelines of the program are loaded when it is installed, or with the demonstration",
     "serve": "it starts the workers that a page cannot start",
@@ -19,7 +20,7 @@ NO_PAGE = {
 
 
 def named_on(text):
-    return set(COMMAND.findall(text))
+    return set(COMMAND.findall(text)) & get_commands().keys()
 
 
 def test_no_template_names_another_command():

@@ -230,6 +230,16 @@ class Operations:
         )
         return answered
 
+    def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+        """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("w/{}/studies/{}/archive/", workspace, slug)
+        )
+        return answered
+
     def begin_alignment(self, workspace: str, slug: str, body: shapes.WantedAlignment) -> dict[str, Any]:
         """Split the study's instructions into training, validation and test (201); 400 where there are too few.
 
@@ -959,6 +969,16 @@ class Operations:
         answered: Iterator[shapes.Response] = self._transport.rows(
             address("w/{}/benchmarks/{}/responses/", workspace, slug),
             {"instruction": instruction, "model": model, "run": run},
+        )
+        return answered
+
+    def restore_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+        """Show an archived study in lists again.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("w/{}/studies/{}/restore/", workspace, slug)
         )
         return answered
 

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 MORE = {
     "/settings/": ["patch"],
+    "/guideline/": ["put"],
     "/cohorts/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
@@ -82,7 +83,8 @@ SCOPES = {
     **dict.fromkeys(ADDED, "change"),
     "study_settings": "read",
     "steer_study": "change",
-    "keep_study": "change",
+    "archive_study": "change",
+    "restore_study": "change",
     "duplicate_study": "change",
     "guideline": "read",
     "steer_rater": "change",
@@ -150,7 +152,8 @@ PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
     "steer_study": lambda study: ["pause"],
-    "keep_study": lambda study: ["restore"],
+    "archive_study": lambda study: [],
+    "restore_study": lambda study: [],
     "duplicate_study": lambda study: [],
     "guideline": lambda study: [],
     "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
@@ -172,7 +175,8 @@ OF_STUDY = {
 """What follows the study in these addresses."""
 POSTED = (
     "steer_study",
-    "keep_study",
+    "archive_study",
+    "restore_study",
     "duplicate_study",
     "steer_rater",
     "steer_cohort",

@@ -42,7 +42,8 @@ def of(study, *more):
 
 def test_who_may(client, study, ann):
     calls = [
-        ("keep_study", of(study, "archive"), "post", {}),
+        ("archive_study", of(study), "post", {}),
+        ("restore_study", of(study), "post", {}),
         ("duplicate_study", of(study), "post", {}),
         ("guideline", of(study), "put", {"en": "Read."}),
         ("steer_rater", of(study, ann.public_id, "pause"), "post", {}),
@@ -60,12 +61,12 @@ def test_who_may(client, study, ann):
 
 def test_a_study_is_archived_and_taken_back(client, study, lead):
     for _again in range(2):
-        answer = send(client, lead, "keep_study", *of(study, "archive"))
+        answer = send(client, lead, "archive_study", *of(study))
         assert answer.status_code == 200 and answer.json()["archived_at"]
-    assert send(client, lead, "keep_study", *of(study, "restore")).json()["archived_at"] is None
+    assert send(client, lead, "restore_study", *of(study)).json()["archived_at"] is None
     assert Event.objects.filter(verb__in=("archive_study", "restore_study")).count() == 2
     Study.objects.update(status="open")
-    refused = send(client, lead, "keep_study", *of(study, "archive"))
+    refused = send(client, lead, "archive_study", *of(study))
     assert refused.status_code == 400 and "Pause or close it" in refused.json()["detail"]
 
 
