@@ -194,33 +194,30 @@ def _p(value: float, variance: float, freedom: float, scale: Scale) -> float | N
 
 
 def following_skew(found: PeopleEstimate, variance: CrossedVariance, third: float) -> PeopleEstimate:
-    """The estimate, on the plain scale, with the end farther out to which its draws are skewed; the other end stays.
+    """The estimate, on the plain scale, with the upper end farther out where draws of it are skewed upwards.
 
     That end lies t standard errors away as they are at the end itself: they grow with the value by half the skewness, as
     those of a count or of a variance do, here to twice their size at most. `third` is the third central moment of draws of
-    the value over instructions; raters are taken to add none. p is that of an end at 0.
+    the value over instructions; raters are taken to add none. Where the end lies beyond 0, p is that of an end at 0.
     """
     square = float(variance.these[0])
-    if found.these_low is None or found.these_high is None or square <= 0 or third == 0:
+    if found.these_low is None or found.these_high is None or square <= 0 or third <= 0:
         return found
     value, freedom = found.value, variance.n_instructions - 1.0
-    low, high = these = _skewed_ends(value, found.these_low, found.these_high, square, third)
+    high = these_high = value + _stretched(found.these_high - value, square, third)
     if found.population == "such":
         square, freedom = float(variance.such[0]), float(variance.freedom[0])
-        low, high = _skewed_ends(value, found.low, found.high, square, third)
-        low, high = min(low, these[0]), max(high, these[1])
+        high = max(these_high, value + _stretched(found.high - value, square, third))
     p = found.p
-    if value * third < 0:
-        at_zero = square**0.5 + abs(value * third) / (2 * square**1.5)
-        p = _p(value, at_zero**2, freedom, "plain")
-    return replace(found, low=low, high=high, these_low=these[0], these_high=these[1], p=p)
+    if value < 0:
+        p = _p(value, (square**0.5 - value * third / (2 * square**1.5)) ** 2, freedom, "plain")
+    return replace(found, high=high, these_high=these_high, p=p)
 
 
-def _skewed_ends(value: float, low: float, high: float, square: float, third: float) -> tuple[float, float]:
-    """The ends of an interval about `value`, of which one is stretched; `square` is the variance."""
-    growth, t = abs(third) / (2 * square**1.5), (high - value) / square**0.5
-    reach = (high - value) / max(0.5, 1 - growth * t)
-    return (low, value + reach) if third > 0 else (value - reach, high)
+def _stretched(half: float, square: float, third: float) -> float:
+    """The distance of an end that was `half` away, with the standard error at the end; `square` is the variance."""
+    growth, t = third / (2 * square**1.5), half / square**0.5
+    return float(half / max(0.5, 1 - growth * t))
 
 
 @dataclass(frozen=True)

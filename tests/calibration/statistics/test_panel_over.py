@@ -101,16 +101,17 @@ def variance_estimate(rng, size):
     return people_estimate(crossed, "plain", left_out=np.zeros(0)), crossed, 8 * found**3 / (size - 1) ** 2
 
 
-def test_the_end_to_which_draws_are_skewed_is_farther_out():
+def test_the_upper_end_is_farther_out_where_draws_are_skewed_upwards():
     rng = np.random.default_rng(4)
     studies = [variance_estimate(rng, 40) for _ in range(1_000)]
     followed = [following_skew(*study) for study in studies]
     too_low = [np.mean([one.high < 1 for one in found]) for found in ([study[0] for study in studies], followed)]
     assert too_low[0] > 0.055 and too_low[1] < 0.03
     assert all(one.low == two[0].low and one.p == two[0].p for one, two in zip(followed, studies, strict=True))
+    assert following_skew(*studies[0][:2], -0.1) == studies[0][0]
 
 
-def test_where_the_farther_end_lies_towards_zero_p_is_that_of_an_end_there():
+def test_below_zero_p_is_that_of_an_upper_end_there():
     missing = np.full(1, np.nan)
     crossed = CrossedVariance(np.array([-0.21]), np.array([0.01]), missing, missing, missing, 40, 1, "few_raters")
     plain = people_estimate(crossed, "plain", left_out=np.zeros(0))
