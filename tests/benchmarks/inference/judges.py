@@ -6,9 +6,10 @@ import numpy as np
 from inference.design import AT_LEAST, FIVE_RATERS, Design, NullDesign, Widths, seed_of
 
 from calibration.statistics.agreement.alternative_annotator import AgainstRaters, against_raters
-from calibration.statistics.judges.agreement import LabelledTasks, compare_judges, same_as_majority
+from calibration.statistics.crossed import holm
+from calibration.statistics.judges.agreement import LabelledTasks, beside_people, compare_judges, same_as_majority
 from calibration.statistics.judges.correlations import ScoredResponses, judge_correlation
-from calibration.statistics.judges.estimates import PeopleEstimate, SingleAnswers
+from calibration.statistics.judges.estimates import SIGNIFICANT, PeopleEstimate, SingleAnswers
 from calibration.statistics.judges.people_biases import Answers, first_side_wins, longer_preferred
 from calibration.statistics.judges.powered_rankings import JudgedPairs, LabelledPairs, powered_rankings
 from calibration.statistics.judges.prediction_powered import (
@@ -122,23 +123,48 @@ def honest_design(raters: int) -> NullDesign:
 # Agreement: labels of three kinds, seen right more or less often; judges that are equally good, each in its own way.
 
 
+TASKS, CRITERIA = 120, 5
+SKILLS = (0.7, 1.0)
+"""Between which raters' shares of labels that are no guesses lie, where the task is clear."""
+
+
+def labelled_tasks(rng, raters: int, judges: int, skill: float) -> tuple[LabelledTasks, np.ndarray]:
+    """Labels by some of `raters` raters, and those of judges (judges, TASKS) of this skill."""
+    each = min(3, raters)
+    truth = rng.integers(3, size=TASKS)
+    clear = rng.choice([0.95, 0.6], size=TASKS // 2).repeat(2)
+    skills = rng.uniform(*SKILLS, size=raters)
+    rater = rng.random((TASKS, raters)).argsort(axis=1)[:, :each].ravel()
+    task = np.arange(TASKS).repeat(each)
+    right = rng.uniform(size=task.size) < clear[task] * skills[rater]
+    label = np.where(right, truth[task], rng.integers(3, size=task.size))
+    guessed = rng.uniform(size=(judges, TASKS)) >= skill * clear
+    verdicts = np.where(guessed, rng.integers(3, size=(judges, TASKS)), truth)
+    return LabelledTasks(task, label, rater, task // 2), verdicts
+
+
 def equal_judges_design(raters: int) -> NullDesign:
     name = f"one of equal judges is best, {raters} raters"
 
     def draw(rng):
-        tasks, each = 120, min(3, raters)
-        truth = rng.integers(3, size=tasks)
-        clear = rng.choice([0.95, 0.6], size=tasks // 2).repeat(2)
-        skill = rng.uniform(0.7, 1.0, size=raters)
-        rater = rng.random((tasks, raters)).argsort(axis=1)[:, :each].ravel()
-        task = np.arange(tasks).repeat(each)
-        right = rng.uniform(size=task.size) < clear[task] * skill[rater]
-        label = np.where(right, truth[task], rng.integers(3, size=task.size))
-        verdicts = np.where(rng.uniform(size=(4, tasks)) < clear, truth, rng.integers(3, size=(4, tasks)))
-        found = compare_judges(LabelledTasks(task, label, rater, task // 2), verdicts, seed=seed_of(rng))
-        return {name: any(pair.p is not None and pair.p < 0.05 for pair in found.pairs)}
+        people, verdicts = labelled_tasks(rng, raters, 4, 1.0)
+        found = compare_judges(people, verdicts, seed=seed_of(rng))
+        return {name: any(pair.p is not None and pair.p < SIGNIFICANT for pair in found.pairs)}
 
     return NullDesign(f"4 judges, 120 tasks of 60 instructions x {min(3, raters)} of {raters} raters", (name,), draw)
+
+
+def criteria_design(raters: int) -> NullDesign:
+    """On every criterion the judge is as skilled as the raters are on average."""
+    name = f"a judge is with people otherwise than they are, {CRITERIA} criteria, {raters} raters"
+
+    def draw(rng):
+        studies = [labelled_tasks(rng, raters, 1, sum(SKILLS) / 2) for _ in range(CRITERIA)]
+        found = [beside_people(people, verdicts[0], seed=seed_of(rng)).apart.p for people, verdicts in studies]
+        corrected = holm(np.array([np.nan if p is None else p for p in found]))
+        return {name: bool((corrected < SIGNIFICANT).any())}
+
+    return NullDesign(f"120 tasks of 60 instructions x {min(3, raters)} of {raters} raters", (name,), draw)
 
 
 # May a judge replace a rater: labels of five levels, raters who see them more or less clearly and severely.
@@ -365,5 +391,6 @@ def null_designs() -> list[NullDesign]:
         *(blind_design(raters) for raters in (3, 8, 60)),
         *(honest_design(raters) for raters in (3, 8, 60)),
         *(equal_judges_design(raters) for raters in (3, 8, 60)),
+        *(criteria_design(raters) for raters in (3, 8, 60)),
         unequal_judge_design(),
     ]
