@@ -8,13 +8,13 @@ from accounts.models import Event, User
 from annotation.counters.counts import fold
 from annotation.models import Study, excluded_shown
 from calibration.data.frames import NothingToRead
-from calibration.fits.categories import FitRefused
+from calibration.fits.categories import FIT_REFUSED, FitRefused
 from calibration.fits.store import run_fit
 from calibration.report_store.pruning import prune
 from calibration.report_store.refreshes import FITTING, computing, fit_settings
 from calibration.reports.kinds import report_kind
 from calibration.reports.registry import refresh_report
-from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts
+from calibration.web.messages.statistics import refusal_facts
 
 
 @shared_task(name="calibration.fit_study")  # type: ignore[untyped-decorator]

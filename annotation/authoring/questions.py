@@ -81,8 +81,8 @@ def current_questions(checklist: Checklist) -> list[CurrentQuestion]:
         versions = sorted(criterion.questions.all(), key=lambda one: one.pk)
         newest = versions[-1] if versions else None
         reviews = tuple(newest.reviews.all()) if newest else ()
-        # Reviews of erased people have no name left, so each of them counts for itself.
-        by_person = {review.by_id or -review.pk: review for review in sorted(reviews, key=lambda one: one.pk)}
+        # Of reviews of erased people nobody knows whose they are, so each of them counts for itself.
+        by_person = {review.person or -review.pk: review for review in sorted(reviews, key=lambda one: one.pk)}
         found.append(CurrentQuestion(criterion, newest, tuple(by_person.values())))
     return found
 

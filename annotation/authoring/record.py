@@ -1,36 +1,55 @@
 """What a checklist's page tells of its course: who took part at which stage, and every step."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 from accounts.models import Event
 from annotation.models import Checklist, ProposedCriterion, QuestionReview
+from annotation.models.authoring import ByPerson
 from annotation.studies.history import EventLine, event_line
 
 
 @dataclass(frozen=True)
-class Participants:
-    """Who has taken part, by name where it is still known, and how many they are."""
+class People:
+    """How many people did something, with the names of those whose accounts are here.
 
-    proposers: list[str]
-    voters: list[str]
-    reviewers: list[str]
-    ballots: int
+    The others came with an archive, which leaves names behind, or were erased since.
+    """
+
+    number: int
+    names: list[str]
+
+    @property
+    def unnamed(self) -> int:
+        return self.number - len(self.names)
+
+
+@dataclass(frozen=True)
+class Participants:
+    """Who has taken part.
+
+    Voters are all who voted. Whose the proposals and reviews of erased people were, nobody knows; they are not counted.
+    """
+
+    proposers: People
+    voters: People
+    reviewers: People
 
 
 def participants_of(checklist: Checklist) -> Participants:
     proposals = ProposedCriterion.objects.filter(checklist=checklist, withdrawn_at=None).select_related("by")
     reviews = QuestionReview.objects.filter(question__criterion__checklist=checklist).select_related("by")
-    receipts = checklist.receipts.select_related("by")
-    return Participants(
-        proposers=_names(proposals), voters=_names(receipts), reviewers=_names(reviews), ballots=receipts.count()
-    )
+    receipts = list(checklist.receipts.select_related("by"))
+    voters = People(len(receipts), _people(receipts).names)
+    return Participants(proposers=_people(proposals), voters=voters, reviewers=_people(reviews))
 
 
-def _names(rows: object) -> list[str]:
-    """Sorted, so that their order says nothing about who came when."""
-    return sorted({str(row.by) for row in rows if row.by is not None})  # type: ignore[attr-defined]
+def _people(rows: Iterable[ByPerson]) -> People:
+    """The names are sorted, so that their order says nothing about who came when."""
+    known = {row.person: row.by for row in rows if row.person is not None}
+    return People(len(known), sorted(str(by) for by in known.values() if by is not None))
 
 
 def steps_of(checklist: Checklist) -> list[EventLine]:

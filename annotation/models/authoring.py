@@ -1,6 +1,7 @@
 """A rubric in the making: proposed criteria, a secret vote on them, questions, and reviews of the questions."""
 
 import secrets
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
@@ -18,6 +19,25 @@ MOST_VOTES = 20
 def random_number() -> int:
     """A key that says nothing about when its row was stored."""
     return secrets.randbits(62)
+
+
+class ByPerson(models.Model):
+    """A row that one person gave to a checklist. `by` is empty once the person is erased.
+
+    In an installation that loaded the row from an archive, `pseudonym` stands for a person whose account stayed behind.
+    It was drawn when the archive was made and says only which rows of one table and one checklist are one person's.
+    """
+
+    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    pseudonym = models.UUIDField(null=True, blank=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def person(self) -> int | UUID | None:
+        """What tells the persons of a table and a checklist apart; None where nothing is left of who it was."""
+        return self.by_id or self.pseudonym
 
 
 class Checklist(models.Model):
@@ -95,12 +115,11 @@ class MergedCriterion(models.Model):
         return self.name
 
 
-class ProposedCriterion(models.Model):
+class ProposedCriterion(ByPerson):
     """One person's proposal; a trigger refuses changes of its text. A proposal taken back in time is not merged."""
 
     checklist = models.ForeignKey(Checklist, models.CASCADE, related_name="proposals")
     merged = models.ForeignKey(MergedCriterion, models.SET_NULL, null=True, blank=True, related_name="proposals")
-    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     name = models.CharField(max_length=100)
     explanation = models.CharField(max_length=500)
     at = models.DateTimeField(auto_now_add=True)
@@ -114,16 +133,22 @@ class ProposedCriterion(models.Model):
         return self.name
 
 
-class BallotReceipt(models.Model):
+class BallotReceipt(ByPerson):
     """Who has voted and when, but not for what: nothing leads from a receipt to a ballot."""
 
     checklist = models.ForeignKey(Checklist, models.CASCADE, related_name="receipts")
-    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
-        constraints = [models.UniqueConstraint(fields=["checklist", "by"], name="one_ballot_per_checklist_and_person")]
+        constraints = [
+            models.UniqueConstraint(fields=["checklist", "by"], name="one_ballot_per_checklist_and_person"),
+            models.UniqueConstraint(
+                fields=["checklist", "pseudonym"],
+                condition=Q(pseudonym__isnull=False),
+                name="one_ballot_per_checklist_and_pseudonym",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.checklist_id}: {self.by_id}"
@@ -173,11 +198,10 @@ class QuestionDraft(models.Model):
         return localized(self.texts)
 
 
-class QuestionReview(models.Model):
+class QuestionReview(ByPerson):
     """One person's decision on a version of a question: it is sound, or what should change. Their newest counts."""
 
     question = models.ForeignKey(QuestionDraft, models.CASCADE, related_name="reviews")
-    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     sound = models.BooleanField()
     comment = models.CharField(max_length=1000, blank=True)
     at = models.DateTimeField(auto_now_add=True)

@@ -22,6 +22,9 @@ from core.errors import UserError
 
 Progress = Callable[[int, int, str], None]
 
+FIT_REFUSED = "fit refused"
+"""The verb of the event that stores why a fit was refused."""
+
 
 class FitRefused(UserError):
     """A fit cannot be computed or stored; the message is one sentence with the remedy.

@@ -17,7 +17,7 @@ from annotation.monitoring.exclusion import exclusions_changed_since
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.provenance import provenance_of
 from calibration.data.frames import NothingToRead
-from calibration.fits.categories import FitRefused
+from calibration.fits.categories import FIT_REFUSED, FitRefused
 from calibration.fits.export import fit_to_json
 from calibration.fits.store import publish_fit, run_fit
 from calibration.models import Fit
@@ -27,7 +27,7 @@ from calibration.reports.cache import EXCLUDED, SHOWN, is_slow, shown_setting
 from calibration.reports.freshness import shown_report
 from calibration.web.agreement.page import opening
 from calibration.web.answer_notes import answer_notes, are_excluded_asked
-from calibration.web.messages.statistics import FIT_REFUSED, by_items, refusal_words, words_of_refusal
+from calibration.web.messages.statistics import by_items, refusal_words, words_of_refusal
 from calibration.web.serving import file_of
 from calibration.web.weights.page import earlier_fits, fit_opening, fit_page
 from core.web.access import visible_or_404

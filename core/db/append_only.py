@@ -121,6 +121,25 @@ def keep_on_sqlite(table: str, columns: Sequence[str]) -> TriggerStep:
     return TriggerStep(renew, migrations.RunPython.noop)
 
 
+def keep_more(table: str, columns: Sequence[str], more: Sequence[str]) -> TriggerStep:
+    """Return the step after which updating any of `more` fails as well, where `keep` watched `columns` of the table."""
+
+    def watched(columns: Sequence[str]) -> Step:
+        def renew(_apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+            if editor.connection.vendor == "postgresql":
+                editor.execute(f"DROP TRIGGER {table}_append_only ON {table}")
+                editor.execute(
+                    f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OF {', '.join(columns)} ON {table} "
+                    f"{_each('ROW', table)}"
+                )
+            else:
+                _keep_on_sqlite(editor, table, columns)
+
+        return renew
+
+    return TriggerStep(watched([*columns, *more]), watched(columns))
+
+
 def _keep_on_sqlite(editor: BaseDatabaseSchemaEditor, table: str, columns: Sequence[str]) -> None:
     for name, deed in (("append_only", f"UPDATE OF {', '.join(columns)}"), ("kept", "DELETE")):
         editor.execute(f"DROP TRIGGER IF EXISTS {table}_{name}")

@@ -30,9 +30,10 @@ from annotation.privacy.reads import note_reading
 from annotation.studies.access import studies_read_by
 from annotation.uploads.kept_files import CHECKED, CHECKING, NEW, TableUpload, kept_tables, known_table
 from annotation.uploads.remedies import on_page
+from calibration.fits.categories import FIT_REFUSED
 from calibration.models import Fit, ReportRefresh
 from calibration.report_store.refreshes import FITTING
-from calibration.web.messages.statistics import FIT_REFUSED, words_of_refusal
+from calibration.web.messages.statistics import words_of_refusal
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader, stored_for_reader

@@ -21,7 +21,6 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import ForeignKey, JSONField, Model
 
 from accounts.models import Event, User, Workspace
-from annotation.drafting.checklists import APPROVED, OBJECT
 from annotation.models import Ballot, Cohort, Guideline, Study
 from annotation.models.authoring import random_number
 from annotation.uploads.study_archives import FORMAT, LARGEST_MANIFEST, is_archive
@@ -36,7 +35,7 @@ from generation.library.search import note_texts
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel
 from generation.run_fields import AnyRun
 from judging.archive.export import newest_migrations
-from judging.archive.parts import HIDDEN, Row, file_of
+from judging.archive.parts import DECISIONS, HIDDEN, Row, file_of
 from judging.models import JudgeRun
 
 AT_ONCE = 1000
@@ -263,7 +262,7 @@ class _Archive:
         row = {**row, **HIDDEN[model]}
         if model is Cohort:
             row |= {"entry_token": secrets.token_urlsafe(24)}
-        if model is Event and (row["verb"], row["object_type"]) != (APPROVED, OBJECT):
+        if model is Event and row["verb"] not in DECISIONS.get(row["object_type"], ()):
             raise ValueError("it has events that no archive has")
         if model is GenerationRun and row["status"] in UNDER_WAY:  # what was planned stays behind
             row |= {"status": AnyRun.Status.CANCELLED}

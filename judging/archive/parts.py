@@ -5,15 +5,17 @@ study's benchmark is there too, so that work on it can go on: texts that nobody 
 drafted, and checklists that members write together; and the studies in which people rate what was drawn from this one.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid4
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
 from accounts.models import Event, Workspace
-from annotation.drafting.checklists import APPROVED, DRAFTS, OBJECT
+from annotation.drafting.checklists import APPROVED, DRAFTS
 from annotation.models import (
     Assignment,
     Ballot,
@@ -46,10 +48,12 @@ from annotation.models import (
 from annotation.questionnaires.asking import questions_of
 from annotation.questionnaires.questions import without_texts
 from calibration.data.verdicts import judged_elsewhere
+from calibration.fits.categories import FIT_REFUSED
 from calibration.models import CategoryFit, Fit, FittedWeight
 from calibration.reports.judges import judges_beside
 from calibration.reports.people.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
+from generation.curation.reviews import VERBS
 from generation.endpoints.pricing import price_of
 from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
 from judging.leaderboards.check_counts import beside_tasks
@@ -101,7 +105,7 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Checklist: {"created_by_id": None},
     Checklist.categories.through: {},
     MergedCriterion: {},
-    ProposedCriterion: {"by_id": None},
+    ProposedCriterion: {"by_id": None},  # these three have a pseudonym instead
     BallotReceipt: {"by_id": None},
     Ballot: {},
     QuestionDraft: {"by_id": None},
@@ -109,6 +113,18 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Event: {"actor_id": None},
 }
 """Every table that an archive may have, with the values that always replace fields."""
+INSTRUCTION, STUDY = "generation.Instruction", "study"
+DECISIONS: Mapping[str, frozenset[str]] = {
+    INSTRUCTION: frozenset({APPROVED, *VERBS.values()}),
+    STUDY: frozenset({FIT_REFUSED}),
+}
+"""What an archive has of the log, by the kind of object: what pages read from it. The rest tells who did what when."""
+CHECKLISTS: Mapping[type[Model], str] = {
+    ProposedCriterion: "checklist",
+    BallotReceipt: "checklist",
+    QuestionReview: "question__criterion__checklist",
+}
+"""The tables of which pages count the people, with the way to the checklist within which a person has one pseudonym."""
 TEXTS: Mapping[type[Model], Mapping[str, object]] = {
     Study: {"guideline_id": None},
     Instruction: {"messages": None, "parts": None, "reference": "", "hint": ""},
@@ -140,8 +156,20 @@ class ExportPart:
             name for name in names if name not in hidden and (texts or self.model is not Response or name != "text")
         ]
         prices = _prices_of_endpoints(self.rows) if self.model is LanguageModel else {}
+        if self.model in CHECKLISTS:
+            yield from _by_pseudonym(rows, kept, hidden, CHECKLISTS[self.model])
+            return
         for row in rows.values(*kept).iterator(chunk_size=2000):
             yield _without_names(self.model, {**row, **hidden, **prices.get(row.get("id"), {})}, texts=texts)
+
+
+def _by_pseudonym(rows: QuerySet[Any], kept: list[str], hidden: Mapping[str, object], checklist: str) -> Iterator[Row]:
+    """Yield the rows with a pseudonym for each person of each checklist, drawn here, so that nothing leads back to them."""
+    drawn: defaultdict[tuple[int, int], UUID] = defaultdict(uuid4)
+    asked = rows.values_list("by", checklist, *kept)
+    for by, of, *values in asked.iterator(chunk_size=2000):
+        row = dict(zip(kept, values, strict=True))
+        yield {**row, **hidden, "pseudonym": drawn[by, of] if by else row["pseudonym"]}
 
 
 def _prices_of_endpoints(models: QuerySet[LanguageModel]) -> dict[object, Row]:
@@ -251,7 +279,12 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
     ]
     if not texts:
         return parts
-    return [*parts, *_beside(study, tasks, answers, raters, judges), *_authoring(checklists, instructions)]
+    return [
+        *parts,
+        *_beside(study, tasks, answers, raters, judges),
+        *_authoring(checklists),
+        _decided(study, instructions),
+    ]
 
 
 def _beside(
@@ -296,16 +329,12 @@ def _unfinished(study: Study) -> tuple[QuerySet[Benchmark], QuerySet[Checklist]]
     return Benchmark.objects.filter(Q(pk=study.benchmark_id) | asking | drafting), checklists
 
 
-def _authoring(checklists: QuerySet[Checklist], instructions: QuerySet[Instruction]) -> list[ExportPart]:
-    """Return what is written of checklists, and which of those that models drafted were approved.
-
-    Of reviews there is each person's newest of a version, because without their names all of them count.
-    """
+def _authoring(checklists: QuerySet[Checklist]) -> list[ExportPart]:
+    """Return what is written of checklists. Of reviews there is each person's newest of a version, which alone counts."""
     criteria = MergedCriterion.objects.filter(checklist__in=checklists)
     questions = QuestionDraft.objects.filter(criterion__in=criteria)
     later = QuestionReview.objects.filter(question=OuterRef("question"), by=OuterRef("by"), pk__gt=OuterRef("pk"))
     categories = Checklist.categories.through
-    approved = Event.objects.filter(object_type=OBJECT, verb=APPROVED, object_id__in=instructions.values("public_id"))
     return [
         ExportPart(Checklist, checklists),
         ExportPart(categories, categories._default_manager.filter(checklist__in=checklists)),
@@ -315,8 +344,17 @@ def _authoring(checklists: QuerySet[Checklist], instructions: QuerySet[Instructi
         ExportPart(Ballot, Ballot.objects.filter(checklist__in=checklists)),
         ExportPart(QuestionDraft, questions),
         ExportPart(QuestionReview, QuestionReview.objects.filter(~Exists(later), question__in=questions)),
-        ExportPart(Event, approved),
     ]
+
+
+def _decided(study: Study, instructions: QuerySet[Instruction]) -> ExportPart:
+    """Return, of the log, the decisions that pages read from it, without who decided."""
+    of_instructions = Q(object_type=INSTRUCTION, verb__in=DECISIONS[INSTRUCTION])
+    events = Event.objects.filter(
+        (of_instructions & Q(object_id__in=instructions.values("public_id")))
+        | Q(object_type=STUDY, verb__in=DECISIONS[STUDY], object_id=study.public_id)
+    )
+    return ExportPart(Event, events.filter(workspace=study.workspace_id))
 
 
 def _beside_tasks(tasks: QuerySet[Task]) -> tuple[set[int], set[int]]:

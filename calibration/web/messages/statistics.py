@@ -14,9 +14,6 @@ from calibration.templatetags.studies import by_items as by_items
 from calibration.web.messages.too_few import too_few_words
 from core.messages.counts import counted
 
-FIT_REFUSED = "fit refused"
-"""The verb of the event that stores why a fit was refused."""
-
 
 def decimals_step(low: float, high: float) -> float:
     """The last digit of a rate to print: hundredths, or thousandths if the interval is less than 0.02 wide."""

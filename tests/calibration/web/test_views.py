@@ -11,14 +11,14 @@ from accounts.models import Event
 from annotation.models import Cohort, Rater
 from calibration import tasks
 from calibration.figures.drawing import decimals
-from calibration.fits.categories import FitRefused
+from calibration.fits.categories import FIT_REFUSED, FitRefused
 from calibration.fits.export import refit_from_json
 from calibration.fits.store import run_fit
 from calibration.models import CategoryFit, Fit, FittedWeight, Report
 from calibration.reports import cache as report_cache
 from calibration.reports.agreement import AGREEMENT
 from calibration.statistics.errors import ConstantScores
-from calibration.web.messages.statistics import FIT_REFUSED, refusal_facts, words_of_refusal
+from calibration.web.messages.statistics import refusal_facts, words_of_refusal
 from generation.models import Category
 from tests.calibration.answered_studies import answered_study
 from tests.calibration.pair_studies import pair_study
