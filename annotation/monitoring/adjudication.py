@@ -34,9 +34,13 @@ class AnswerBesideDecision:
     rows: list[tuple[Criterion, list[tuple[str, str]]]]
 
 
+OF_LEAD = "lead "
+"""How the label of a key rater begins that holds a lead's answers; the account's public id follows."""
+
+
 def key_rater(study: Study, by: User) -> Rater:
     """The key rater that holds this lead's answers in the study. If the lead also rates, that is a different rater."""
-    label = f"lead {by.public_id}"
+    label = OF_LEAD + by.public_id
     try:
         with transaction.atomic():
             return Rater.objects.get_or_create(
@@ -49,9 +53,29 @@ def key_rater(study: Study, by: User) -> Rater:
         return Rater.objects.get(study=study, kind=Rater.Kind.KEY, label=label)
 
 
+def names_outside(study: Study) -> dict[int, str]:
+    """Return, by rater, under which names leads' own answers leave the installation: lead A, lead B, oldest first.
+
+    On pages they have the names of the leads' accounts.
+    """
+    names: dict[int, str] = {}
+    for number, (pk, label) in enumerate(
+        study.raters.filter(kind=Rater.Kind.KEY).order_by("pk").values_list("pk", "label")
+    ):
+        if label.startswith(OF_LEAD):
+            names[pk] = f"lead {_letters(number)}"
+    return names
+
+
+def _letters(number: int) -> str:
+    """A to Z, then AA, AB and so on."""
+    before, place = divmod(number, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + place)
+
+
 def own_answer(task: Task, by: User) -> Assignment | None:
     """The lead's earlier decision on the task."""
-    label = f"lead {by.public_id}"
+    label = OF_LEAD + by.public_id
     return Assignment.objects.filter(task=task, rater__kind=Rater.Kind.KEY, rater__label=label, repeat=0).first()
 
 

@@ -31,6 +31,7 @@ from annotation.models import (
     Standing,
     TimeCorrection,
 )
+from annotation.monitoring.adjudication import OF_LEAD
 from annotation.privacy.questionnaire_texts import erase_questionnaire_texts
 from annotation.studies.life_cycle import release_rater
 from core.db.append_only import removing
@@ -65,6 +66,8 @@ def erase_account(user: User, *, by: User | None) -> dict[str, int]:
         counts: Counter[str] = Counter()
         for rater in Rater.objects.filter(user=locked).order_by("pk"):
             counts.update(_erase_rater(rater))
+        for key in Rater.objects.filter(kind=Rater.Kind.KEY, label=OF_LEAD + locked.public_id).order_by("pk"):
+            Rater.objects.filter(pk=key.pk).update(pseudonym=f"erased {key.public_id[:8]}")
         Invitation.objects.filter(accepted_by=locked).update(note="")
         comments = QuestionReview.objects.filter(by=locked).exclude(comment="")
         counts["review_comments"] = comments.update(comment="")

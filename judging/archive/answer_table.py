@@ -14,6 +14,7 @@ from typing import TypeAlias
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Score, Study, latest_scores, why_not_counted
+from annotation.monitoring.adjudication import names_outside
 from core.tables.formula_cells import CsvWriter
 
 Cell: TypeAlias = str | float | int | bool | None
@@ -81,13 +82,14 @@ def answer_rows(study: Study, *, texts: bool = False) -> Iterator[dict[str, Cell
     if not texts:
         left_out = ["task__response_a__text", "task__response_b__text", "task__response_a__instruction__messages"]
         answers = answers.defer(*left_out)
-    every = answers.iterator(chunk_size=BATCH)
+    every, leads = answers.iterator(chunk_size=BATCH), names_outside(study)
     while batch := list(islice(every, BATCH)):
         scores: dict[int, list[Score]] = {}
         for score in Score.objects.filter(assignment__in=batch).select_related("criterion"):
             scores.setdefault(score.assignment_id, []).append(score)
         for answer in batch:
-            yield _row(study, answer, scores.get(answer.pk, []), texts=texts)
+            name = leads.get(answer.rater_id) or answer.rater.name
+            yield _row(study, answer, name, scores.get(answer.pk, []), texts=texts)
 
 
 def _answers(study: Study) -> QuerySet[Assignment]:
@@ -105,7 +107,7 @@ def _column(key: str) -> str:
     return f"criterion_{key}" if key in FIXED or key in TEXTS else key
 
 
-def _row(study: Study, answer: Assignment, scores: list[Score], *, texts: bool) -> dict[str, Cell]:
+def _row(study: Study, answer: Assignment, name: str, scores: list[Score], *, texts: bool) -> dict[str, Cell]:
     task, rater = answer.task, answer.rater
     response, other = task.response_a, task.response_b
     latest = sorted(latest_scores(scores).values(), key=lambda score: score.criterion.position)
@@ -118,7 +120,7 @@ def _row(study: Study, answer: Assignment, scores: list[Score], *, texts: bool) 
         "model_b": other.model.name if other and other.model else None,
         "item": response.external_id or None,
         "item_b": (other.external_id or None) if other else None,
-        "rater": rater.pseudonym or rater.label,
+        "rater": name,
         "rater_kind": rater.kind,
         "cohort": rater.cohort.name if rater.cohort else None,
         "order": answer.order,

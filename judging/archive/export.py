@@ -16,10 +16,12 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, TypedDict
+from uuid import UUID
 
 from django.db.migrations.loader import MigrationLoader
 
 from annotation.models import Score, Study, why_not_counted
+from annotation.monitoring.adjudication import names_outside
 from annotation.monitoring.exclusion import excluded_in
 from annotation.questionnaires.answer_lines import LINE_COLUMNS, answer_lines
 from annotation.uploads.study_archives import FORMAT
@@ -159,7 +161,7 @@ def _exactly(value: Any) -> str:
     """Write times to the microsecond, because they order the answers, and decimals digit by digit."""
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal | UUID):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be exported")
 
@@ -187,6 +189,7 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         "assignment__task__response_a__instruction__category__key",
         "assignment__task__response_a__model__name",
         "assignment__task__response_b__model__name",
+        "assignment__rater",
         "assignment__rater__pseudonym",
         "assignment__rater__label",
         "assignment__rater__kind",
@@ -210,10 +213,11 @@ def _write_scores(archive: zipfile.ZipFile, study: Study) -> None:
         out = io.TextIOWrapper(binary, "utf-8", newline="")
         writer = CsvWriter(out)
         writer.writerow(SCORE_COLUMNS)
+        leads = names_outside(study)
         for *row, item, item_b in rows.iterator(chunk_size=5000):
-            called = [row[6] or row[7]]
-            why = why_not_counted(row[11], row[-2])
-            writer.writerow((*row[:6], *called, *row[8:-2], why, bool(row[-1]), item, item_b))
+            called = [leads.get(row[6]) or row[7] or row[8]]
+            why = why_not_counted(row[12], row[-2])
+            writer.writerow((*row[:6], *called, *row[9:-2], why, bool(row[-1]), item, item_b))
         out.flush()
         out.detach()
 

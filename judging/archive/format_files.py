@@ -17,6 +17,7 @@ from typing import IO
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Criterion, Score, Study, counting, latest_scores
+from annotation.monitoring.adjudication import names_outside
 from annotation.rubrics.scales import number_in
 from core.errors import UserError
 from core.messages.message import Wording
@@ -160,13 +161,14 @@ def _exported(
 ) -> Iterator[tuple[ExportedTask, ExportedAnswer]]:
     related = ["task__response_a__instruction__category", "task__response_a__model", "task__response_b__model", "rater"]
     every = answers.select_related(*related).order_by("task__response_a", "task_id", "pk").iterator(chunk_size=BATCH)
-    done = 0
+    done, leads = 0, names_outside(study)
     while batch := list(islice(every, BATCH)):
         scores: dict[int, list[Score]] = {}
         for score in Score.objects.filter(assignment__in=batch).select_related("criterion"):
             scores.setdefault(score.assignment_id, []).append(score)
         for answer in batch:
-            yield _task(study, answer), _answer(answer, scores.get(answer.pk, []), texts=texts)
+            name = leads.get(answer.rater_id) or answer.rater.name
+            yield _task(study, answer), _answer(answer, name, scores.get(answer.pk, []), texts=texts)
         done += len(batch)
         progress(done)
 
@@ -193,14 +195,14 @@ def _response(response: Response) -> ExportedResponse:
     return ExportedResponse(response.model.name if response.model else "", item, response.sample, response.text)
 
 
-def _answer(answer: Assignment, scores: list[Score], *, texts: bool) -> ExportedAnswer:
+def _answer(answer: Assignment, name: str, scores: list[Score], *, texts: bool) -> ExportedAnswer:
     latest = sorted(latest_scores(scores).values(), key=lambda score: score.criterion.position)
     choice, strength = "", None
     for score in latest:
         if score.criterion.role == Criterion.Role.PREFERENCE:
             choice, strength = _choice(score)
     return ExportedAnswer(
-        rater=answer.rater.pseudonym or answer.rater.label,
+        rater=name,
         rater_kind=answer.rater.kind,
         scores=tuple(_score(score, texts=texts) for score in latest),
         repeat=answer.repeat,

@@ -45,6 +45,7 @@ from annotation.models import (
     TimeCorrection,
     excluded_shown,
 )
+from annotation.monitoring.adjudication import names_outside
 from annotation.questionnaires.asking import questions_of
 from annotation.questionnaires.questions import without_texts
 from calibration.data.verdicts import judged_elsewhere
@@ -373,6 +374,10 @@ def _without_names(model: type[Model], row: Row, *, texts: bool) -> Row:
     if model is LateChange and not texts:
         sent = {key: {**answer, "reason": "", "evidence": None} for key, answer in row["answers"].items()}
         return {**row, "answers": sent}
+    if model is Rater and row["kind"] == Rater.Kind.KEY:
+        names = names_outside(Study.objects.get(pk=row["study_id"])) if row["study_id"] else {}
+        if row["id"] in names:
+            return {**row, "label": row["public_id"], "pseudonym": names[row["id"]]}
     if model is Rater and (row["kind"] == Rater.Kind.PERSON or not texts):
         shown = row["pseudonym"] or row["label"]
         return {**row, "label": row["public_id"], "pseudonym": shown}

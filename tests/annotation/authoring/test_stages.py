@@ -155,7 +155,13 @@ class TestVote:
     def test_nothing_leads_from_a_voter_to_a_ballot(self, vote_open):
         people = voted(vote_open, *CLEAR)
         assert {field.name for field in Ballot._meta.get_fields()} == {"id", "checklist", "choices"}
-        assert {field.name for field in BallotReceipt._meta.get_fields()} == {"id", "checklist", "by", "pseudonym", "at"}
+        assert {field.name for field in BallotReceipt._meta.get_fields()} == {
+            "id",
+            "checklist",
+            "by",
+            "pseudonym",
+            "at",
+        }
         assert set(vote_open.receipts.values_list("pseudonym", flat=True)) == {None}
         assert list(vote_open.receipts.values_list("by", flat=True)) == [one.pk for one in people]
         events = Event.objects.filter(verb="vote_on_criteria")

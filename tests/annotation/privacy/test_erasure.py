@@ -17,6 +17,7 @@ from accounts.api.tokens import issue_token
 from accounts.models import Event, Membership, User
 from annotation.assignment.rater_notes import write_note
 from annotation.models import Assignment, Draft, Flag, LateChange, Participant, Rater, Score, TimeCorrection
+from annotation.monitoring.adjudication import key_rater
 from annotation.privacy.erasure import erase_account, erase_rater
 from annotation.recruitment.cohorts import CrowdId, join, make_cohort
 from annotation.studies.life_cycle import log_event
@@ -120,6 +121,7 @@ def test_nothing_names_an_erased_account_and_every_answer_stays(study, owner, ro
         result={"who": "rosalind"},
     )
     Rater.objects.filter(user=rosa).update(label="rosalind", pseudonym="")
+    key_rater(study, rosa)
     assert len(naming()) >= 12
     before = answers()
     erase_account(rosa, by=owner)
