@@ -20,6 +20,9 @@ from annotation.models import (
     Assignment,
     Ballot,
     BallotReceipt,
+    BonusBatch,
+    BonusCap,
+    BonusPayment,
     Checklist,
     CheckOutcome,
     Cohort,
@@ -56,7 +59,16 @@ from calibration.reports.people.reviewed_verdicts import review_scores
 from core.messages.message import ENDING
 from generation.curation.reviews import VERBS
 from generation.endpoints.pricing import price_of
-from generation.models import Benchmark, Category, GenerationRun, Instruction, LanguageModel, Response
+from generation.models import (
+    Benchmark,
+    Category,
+    GenerationItem,
+    GenerationRun,
+    Instruction,
+    LanguageModel,
+    Response,
+    SurplusReply,
+)
 from judging.leaderboards.check_counts import beside_tasks
 from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply, RoutedDraw
 
@@ -70,8 +82,10 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Category: {},
     Instruction: {},
     LanguageModel: {"endpoint_id": None, "parameters": {}},
-    GenerationRun: {"manifest": {}, "parameters": {}, "message": "", "created_by_id": None},
+    GenerationRun: {"created_by_id": None},
     Response: {"derived_from_id": None},
+    GenerationItem: {"leased_until": None, "leased_by": ""},
+    SurplusReply: {"text": ""},
     Rubric: {},
     Criterion: {},
     Guideline: {},
@@ -86,6 +100,12 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     CheckOutcome: {},
     Questionnaire: {"created_by_id": None},
     QuestionnaireAnswer: {},
+    BonusCap: {},
+    BonusBatch: {
+        **{"external_study": "", "external_id": "", "problem": ""},
+        **{"made_by_id": None, "confirmed_by_id": None},
+    },
+    BonusPayment: {"submission": ""},
     Judge: {},
     Fit: {"created_by_id": None},
     CategoryFit: {},
@@ -114,6 +134,9 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Event: {"actor_id": None},
 }
 """Every table that an archive may have, with the values that always replace fields."""
+_STATE = BonusBatch.State
+SETTLED = (_STATE.SENT, _STATE.FOUND_PAID, _STATE.FOUND_UNPAID, _STATE.REFUSED, _STATE.DROPPED)
+"""States of a list of bonuses after which nothing can be sent any more."""
 INSTRUCTION, STUDY = "generation.Instruction", "study"
 DECISIONS: Mapping[str, frozenset[str]] = {
     INSTRUCTION: frozenset({APPROVED, *VERBS.values()}),
@@ -127,6 +150,7 @@ CHECKLISTS: Mapping[type[Model], str] = {
 }
 """The tables of which pages count the people, with the way to the checklist within which a person has one pseudonym."""
 TEXTS: Mapping[type[Model], Mapping[str, object]] = {
+    GenerationRun: {"manifest": {}, "parameters": {}, "message": ""},
     Study: {"guideline_id": None},
     Instruction: {"messages": None, "parts": None, "reference": "", "hint": ""},
     Assignment: {"seat_id": None},
@@ -247,8 +271,10 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         runs = GenerationRun.objects.filter(
             Q(pk__in=responses.values("run")) | Q(pk__in=checklists.values("drafting_run"))
         )
+    items = GenerationItem.objects.filter(run__in=runs, instruction__in=instructions)
+    asked_models = items.values("model") if texts else items.none().values("model")
     models = LanguageModel.objects.filter(
-        Q(responses__in=responses) | Q(pk__in=judges.values("language_model"))
+        Q(responses__in=responses) | Q(pk__in=judges.values("language_model")) | Q(pk__in=asked_models)
     ).distinct()
     studies = Study.objects.filter(Q(pk__in=tasks.values("study")) | Q(pk=study.pk) | Q(pk__in=drawn.values("pk")))
     parts = [
@@ -282,6 +308,9 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
         return parts
     return [
         *parts,
+        ExportPart(GenerationItem, items),
+        ExportPart(SurplusReply, SurplusReply.objects.filter(item__in=items)),
+        *_paid(study, raters),
         *_beside(study, tasks, answers, raters, judges),
         *_authoring(checklists),
         _decided(study, instructions),
@@ -311,6 +340,16 @@ def _beside(
         ExportPart(AlignmentVersion, versions),
         ExportPart(AlignmentLook, AlignmentLook.objects.filter(version__in=versions)),
         ExportPart(RoutedDraw, RoutedDraw.objects.filter(about=study)),
+    ]
+
+
+def _paid(study: Study, raters: QuerySet[Rater]) -> list[ExportPart]:
+    """Return the bonuses that were sent or were not; a list that is not settled stays where it can be sent."""
+    lists = BonusBatch.objects.filter(study=study, state__in=SETTLED)
+    return [
+        ExportPart(BonusCap, BonusCap.objects.filter(study=study)),
+        ExportPart(BonusBatch, lists),
+        ExportPart(BonusPayment, BonusPayment.objects.filter(batch__in=lists, rater__in=raters)),
     ]
 
 
@@ -386,9 +425,19 @@ def _without_names(model: type[Model], row: Row, *, texts: bool) -> Row:
         return {**row, "answers": without_texts(questions, row["answers"])}
     if model is Cohort:
         return {**row, "entry_token": f"cohort-{row['id']}"}
+    if model is GenerationRun and texts:
+        return {**row, "manifest": _of_generation(row["manifest"])}
     if model is JudgeRun:
         return {**row, "manifest": _without_endpoints(row["manifest"])}
     return row
+
+
+def _of_generation(manifest: Row) -> Row:
+    """A generation run's manifest without its batches at an endpoint, and without the parameters of its models."""
+    kept = {name: value for name, value in manifest.items() if name != "batches"}
+    if asked := kept.get("asked"):
+        kept["asked"] = {**asked, "models": [{**one, "parameters": {}} for one in asked.get("models", [])]}
+    return {name: _without_endpoints(value) for name, value in kept.items()}
 
 
 def _without_endpoints(value: Any) -> Any:
