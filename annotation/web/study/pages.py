@@ -23,6 +23,7 @@ from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
 from annotation.web.study.new_study import NewStudyForm
 from annotation.web.study.texts import GuidelineForm
+from core.errors import UserError
 from core.messages.rendering import for_reader
 
 EVENTS_A_PAGE = 100
@@ -83,10 +84,16 @@ def edit_guideline(request: HttpRequest, slug: str) -> HttpResponse:
     status = 200
     if request.method == "POST":
         if form.is_valid() and request.POST.get("do") != "preview":
-            save_guideline(study, form.texts(), by=_user(request))
-            messages.success(request, _("Saved as %(version)s.") % {"version": study.guideline})
-            return redirect("annotation:edit_guideline", study)
-        status = 200 if form.is_valid() else 422
+            try:
+                save_guideline(study, form.texts(), by=_user(request))
+            except UserError as refused:
+                messages.error(request, for_reader(refused))
+                study, status = study_led_by(_user(request), slug), 409
+            else:
+                messages.success(request, _("Saved as %(version)s.") % {"version": study.guideline})
+                return redirect("annotation:edit_guideline", study)
+        elif not form.is_valid():
+            status = 422
     shown = [
         (language, render_text(str(form[name].value() or "")))
         for language, name in (("en", "text_en"), ("zh-hans", "text_zh"))

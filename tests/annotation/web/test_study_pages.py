@@ -289,6 +289,25 @@ def test_a_changed_guideline_is_another_version(as_lead, study):
     assert Event.objects.filter(verb="change_guideline").count() == 2
 
 
+def test_a_guideline_that_others_save_at_the_same_moments_is_refused_in_a_sentence(as_lead, study, monkeypatch):
+    """Whenever this lead looks for the newest version, somebody else has just saved the next one."""
+    as_lead.post(to("edit_guideline", study), {"text_en": "# Read", "do": "save"})
+    key, real = Study.objects.get(pk=study.pk).guideline.key, Guideline.objects.create
+
+    def overtaken(**fields):
+        real(**{**fields, "texts": {"en": "# Another's"}})
+        return real(**fields)
+
+    monkeypatch.setattr(Guideline.objects, "create", overtaken)
+    answer = as_lead.post(to("edit_guideline", study), {"text_en": "# Read twice", "do": "save"})
+    assert answer.status_code == 409
+    page = markup(answer)
+    assert "Someone else is changing the guideline. Try again." in page and "# Read twice" in page
+    assert "Raters read" in page
+    assert Guideline.objects.filter(key=key).count() == 1
+    assert Study.objects.get(pk=study.pk).guideline.texts == {"en": "# Read"}
+
+
 def test_the_guidelines_preview_is_safe_and_not_kept(as_lead, study):
     sent = {"text_en": "**bold** <script>alert(1)</script>", "text_zh": "", "do": "preview"}
     part = markup(as_lead.post(to("edit_guideline", study), sent, headers=HTMX))
