@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from kombu.exceptions import ChannelError
@@ -51,6 +51,8 @@ class Channel(filesystem.Channel):
 
 class Transport(filesystem.Transport):
     Channel = Channel
+    default_connection_params: ClassVar[dict[str, object]] = {}
+    """A folder has no host; kombu's own default is localhost, which it reports as missing from the address files://."""
 
 
 def _write_whole(path: Path, text: str, *, replace: bool = True) -> None:

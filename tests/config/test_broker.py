@@ -23,6 +23,11 @@ def channel(tmp_path):
         yield connection.channel()
 
 
+def test_a_folder_needs_no_host(channel, caplog):
+    assert channel.connection.client.clone().info()["hostname"] is None
+    assert "hostname" not in caplog.text
+
+
 def test_messages_come_as_they_were_sent_and_once(channel):
     assert type(channel) is broker.Channel
     for number in range(3):
