@@ -1,7 +1,8 @@
 """The rows of a study that an export has, table by table, and what is left out of them.
 
-Always left out are users, what people wrote in own words in a questionnaire, and access codes. With texts, the rest of the
-study's benchmark is there too, so that work on it can go on: texts that nobody has rated, rubrics, questions that models
+Always left out are users, what people wrote in own words in a questionnaire, and access codes; of a checklist there
+are pseudonyms of those who gave something to it, by which pages count them. With texts, the rest of the study's
+benchmark is there too, so that work on it can go on: texts that nobody has rated, rubrics, questions that models
 drafted, and checklists that members write together; and the studies in which people rate what was drawn from this one.
 """
 
@@ -9,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
@@ -62,6 +64,7 @@ from generation.endpoints.pricing import price_of
 from generation.models import (
     Benchmark,
     Category,
+    Endpoint,
     GenerationItem,
     GenerationRun,
     Instruction,
@@ -143,6 +146,13 @@ DECISIONS: Mapping[str, frozenset[str]] = {
     STUDY: frozenset({FIT_REFUSED}),
 }
 """What an archive has of the log, by the kind of object: what pages read from it. The rest tells who did what when."""
+SENTENCES: Mapping[type[Model], str] = {
+    GenerationRun: "message",
+    GenerationItem: "error",
+    JudgeRun: "message",
+    PlannedItem: "error",
+}
+"""Columns with sentences about calls."""
 CHECKLISTS: Mapping[type[Model], str] = {
     ProposedCriterion: "checklist",
     BallotReceipt: "checklist",
@@ -184,8 +194,17 @@ class ExportPart:
         if self.model in CHECKLISTS:
             yield from _by_pseudonym(rows, kept, hidden, CHECKLISTS[self.model])
             return
+        hosts = _hosts() if self.model in SENTENCES else []
         for row in rows.values(*kept).iterator(chunk_size=2000):
+            for host in hosts if row.get(SENTENCES.get(self.model, "")) else ():
+                row[SENTENCES[self.model]] = row[SENTENCES[self.model]].replace(host, "…")
             yield _without_names(self.model, {**row, **hidden, **prices.get(row.get("id"), {})}, texts=texts)
+
+
+def _hosts() -> list[str]:
+    """Return the hosts of all endpoints, longest first: an error may say which of them was not called."""
+    found = {urlsplit(url).hostname for url in Endpoint.objects.values_list("base_url", flat=True)}
+    return sorted((host for host in found if host), key=len, reverse=True)
 
 
 def _by_pseudonym(rows: QuerySet[Any], kept: list[str], hidden: Mapping[str, object], checklist: str) -> Iterator[Row]:

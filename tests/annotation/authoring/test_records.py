@@ -1,5 +1,7 @@
 """What happens to a checklist's rows: the record is kept, an erased person's names go, a workspace goes whole."""
 
+from uuid import UUID
+
 import pytest
 from django.db import DatabaseError, transaction
 
@@ -50,6 +52,7 @@ def reviewed(workspace, lead):
         (ProposedCriterion, {"name": "x"}),
         (Ballot, {"choices": []}),
         (BallotReceipt, {"checklist": None}),
+        *((model, {"pseudonym": UUID(int=1)}) for model in (ProposedCriterion, BallotReceipt, QuestionReview)),
         (QuestionDraft, {"texts": {}}),
         (QuestionReview, {"sound": True}),
     ],

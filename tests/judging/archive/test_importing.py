@@ -14,7 +14,7 @@ from annotation.importing.undo import undo_import
 from annotation.models import Assignment, Cohort, Guideline, Rater, Score, Study
 from annotation.uploads.study_archives import is_archive
 from core.errors import UserError
-from generation.models import Benchmark, Import, Instruction
+from generation.models import Benchmark, Endpoint, Import, Instruction
 from judging.archive.export import export_study
 from judging.archive.importing import import_archive
 from judging.archive.recompute import recompute
@@ -149,7 +149,9 @@ def test_no_name_of_an_account_and_no_address_of_a_model_comes_along(tmp_path):
     asked, juror = run.manifest["asked"], run.manifest["asked"]["jurors"][0]
     assert asked["endpoint"] and juror["endpoint"]
     asked["endpoint"] = juror["endpoint"] = "http://10.1.2.3:8000/v1"
+    run.message = "10.1.2.3 may not be called, because it is no public address."
     run.save()
+    Endpoint.objects.update(base_url="http://10.1.2.3:8000/v1")
     path = exported(Study.objects.get(slug__contains="demo"), tmp_path)
     with zipfile.ZipFile(path) as archive:
         content = b"".join(archive.read(name) for name in archive.namelist()).decode()
