@@ -73,7 +73,18 @@ from generation.models import (
     SurplusReply,
 )
 from judging.leaderboards.check_counts import beside_tasks
-from judging.models import Alignment, AlignmentLook, AlignmentVersion, Judge, JudgeRun, PlannedItem, Reply, RoutedDraw
+from judging.models import (
+    Alignment,
+    AlignmentLook,
+    AlignmentVersion,
+    DriftBaseline,
+    Judge,
+    JudgeRun,
+    PlannedItem,
+    Reply,
+    RoutedDraw,
+    Watch,
+)
 
 Row = dict[str, Any]
 """A row of a table by the names of its columns."""
@@ -119,7 +130,9 @@ HIDDEN: Mapping[type[Model], Mapping[str, object]] = {
     Flag: {},
     TimeCorrection: {},
     StoppingQuestion: {},
-    JudgeRun: {"created_by_id": None, "watch_id": None},
+    Watch: {"active": False, "created_by_id": None},
+    JudgeRun: {"created_by_id": None},
+    DriftBaseline: {"created_by_id": None},
     PlannedItem: {},
     Reply: {},
     Alignment: {"created_by_id": None},
@@ -279,7 +292,11 @@ def parts_of(study: Study, *, texts: bool = False) -> list[ExportPart]:
     cohorts = Cohort.objects.filter(raters__in=raters).distinct()
     if texts:  # pages also show who has not answered yet
         judges = Judge.objects.filter(
-            Q(rater__in=raters) | Q(runs__study=study) | Q(panels__rater__in=raters) | Q(alignments__study=study)
+            Q(rater__in=raters)
+            | Q(runs__study=study)
+            | Q(watches__study=study)
+            | Q(panels__rater__in=raters)
+            | Q(alignments__study=study)
         ).distinct()
         own = Q(study=study) | Q(study__in=drawn)
         raters = Rater.objects.filter(Q(pk__in=raters) | own | Q(pk__in=judges.values("rater")))
@@ -341,6 +358,7 @@ def _beside(
 ) -> list[ExportPart]:
     """Return what no figure needs but pages show: runs with their replies, slots, states of raters and alignments."""
     runs = JudgeRun.objects.filter(Q(study=study) | Q(items__assignment__in=answers), judge__in=judges).distinct()
+    watches = Watch.objects.filter(study=study, judge__in=judges)
     items = PlannedItem.objects.filter(run__in=runs, task__in=tasks)
     alignments = Alignment.objects.filter(study=study, baseline__in=judges)
     versions = AlignmentVersion.objects.filter(alignment__in=alignments, judge__in=judges)
@@ -352,7 +370,9 @@ def _beside(
         ExportPart(Flag, Flag.objects.filter(task__in=tasks)),
         ExportPart(TimeCorrection, TimeCorrection.objects.filter(assignment__in=answers)),
         ExportPart(StoppingQuestion, StoppingQuestion.objects.filter(study=study)),
+        ExportPart(Watch, watches),
         ExportPart(JudgeRun, runs),
+        ExportPart(DriftBaseline, DriftBaseline.objects.filter(watch__in=watches, run__in=runs)),
         ExportPart(PlannedItem, items),
         ExportPart(Reply, Reply.objects.filter(item__in=items)),
         ExportPart(Alignment, alignments),

@@ -36,11 +36,11 @@ from judging.alignment.looks import take_look
 from judging.alignment.records import add_version, begin_alignment
 from judging.comparison.review_studies import make_review_study
 from judging.comparison.routing.draws import RoutingRequest, freeze_draw, make_tasks
-from judging.models import JudgeRun
+from judging.models import DriftBaseline, JudgeRun, Watch
 from tests.annotation.authoring.checklists import chosen, new_checklist, opened, proposed, questions_for, voted
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 from tests.judging.alignment.studies import half, judge_right, nearly_all, other_half, rated_study
-from tests.large.making import make_large_study
+from tests.large.making import JUDGE, make_large_study
 
 LEVELS = (0, 0.25, 0.5, 0.75, 1)
 
@@ -49,6 +49,13 @@ def rated_and_judged() -> Study:
     """People's ratings with all that happens to them, a judge whose verdicts people reviewed, and texts that change."""
     study, lead = make_large_study(tasks=60, raters=12, judged=30)
     people = list(study.raters.filter(kind="person").order_by("pk"))
+    silent = {"workspace": study.workspace.slug, "stdout": StringIO()}
+    call_command("watch", new=study.slug, judge=JUDGE, tasks=12, **silent)
+    call_command("watch", **silent)
+    call_command("watch", now=Watch.objects.get().public_id, **silent)
+    watch = Watch.objects.get()
+    Watch.objects.update(active=False)  # as it is after loading
+    DriftBaseline.objects.create(watch=watch, run=watch.rounds.latest("pk"), flagged=True, created_by=lead)
     exclude(study, people[7], since=None, reason="Copied.", by=lead)
     lift(Exclusion.objects.get(rater=people[7]), by=lead)
     criteria = list(study.rubric.criteria.all())
@@ -77,7 +84,7 @@ def rated_and_judged() -> Study:
 
 def _reviewed(study: Study, lead: User) -> None:
     """Two people say of verdicts whether they are reasonable."""
-    reviewed = make_review_study(JudgeRun.objects.get(study=study), sample=6, reviewers=2, by=lead)
+    reviewed = make_review_study(JudgeRun.objects.get(study=study, watch=None), sample=6, reviewers=2, by=lead)
     people = [make_rater(reviewed), make_rater(reviewed)]
     for number, task in enumerate(reviewed.tasks.order_by("pk")):
         for rater in people:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import User
 from annotation.models import Checklist, Guideline, Rubric, Study
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel, Response
-from judging.models import Alignment, AlignmentVersion, Judge, JudgeRun, PlannedItem
+from judging.models import Alignment, AlignmentVersion, Judge, JudgeRun, PlannedItem, Watch
 from tests.e2e.addresses import NOT_PAGES, OF_BENCHMARKS, PART, QUERIES, named_routes
 from tests.large.pages import QUERIES as OF_LARGE, routes_of_studies
 
@@ -58,13 +58,7 @@ OF_THE_INSTALLATION = {
         "judging:demonstration_state",
     },
     "its code": {"calibration:method"},
-    "trials of prompts and drift monitors, which belong to an endpoint that answers": {
-        "judging:trial",
-        "judging:trial_state",
-        "judging:watches",
-        "judging:watch",
-        "judging:new_watch",
-    },
+    "trials of prompts, which belong to an endpoint that answers": {"judging:trial", "judging:trial_state"},
     "what a person does in it: rating, and joining by its links": {
         "annotation:preview_rate",
         "annotation:rate",
@@ -138,6 +132,7 @@ ROWS: dict[str, Callable[[], Iterable[object]]] = {
     "judging:judge": lambda: Judge.objects.values_list("rater__public_id", flat=True),
     "judging:judge_card": lambda: Judge.objects.values_list("rater__public_id", flat=True),
     "judging:alignment": lambda: _names(Alignment),
+    "judging:watch": lambda: _names(Watch),
     "judging:propose_prompt": lambda: _names(Alignment),
     **dict.fromkeys(
         (

@@ -7,12 +7,16 @@ import zipfile
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from accounts.models import User
 from annotation.authoring.record import participants_of
-from annotation.models import BallotReceipt, Checklist, ProposedCriterion, QuestionReview, Rater, Study
+from annotation.importing.undo import undo_import
+from annotation.models import BallotReceipt, BonusBatch, Checklist, ProposedCriterion, QuestionReview, Rater, Study
+from generation.models import GenerationItem, Import
 from judging.archive.export import export_study
 from judging.archive.importing import import_archive
+from judging.models import JudgeRun, Watch
 from tests.annotation.authoring.checklists import new_checklist, opened, proposed, voted
 from tests.calibration.answered_studies import answered_study
 from tests.factories import make_user, make_workspace
@@ -43,7 +47,7 @@ SHOWN = {
         *("annotation:attention", "annotation:disagreements", "annotation:exclusion", "annotation:rater"),
         *("annotation:task", "calibration:agreement", "calibration:questionnaires", "calibration:weights"),
         *("generation:curation", "library:drafted_checklist", "library:checklist", "library:rubric"),
-        *("judging:judges_depth", "judging:leaderboard", "judging:run", "judging:verdict"),
+        *("judging:judges_depth", "judging:leaderboard", "judging:run", "judging:verdict", "judging:watch"),
     ),
     aligned: ("judging:alignment", "judging:judge_table"),
     routed: ("judging:routing",),
@@ -93,6 +97,9 @@ def test_every_page_says_the_same_numbers(made, tmp_path):
         and (page.status, numbers_on(page)) != (after[address].status, numbers_on(after[address]))
     }
     assert different == {}
+    undo_import(Import.objects.get(), by=reader, clock=timezone.now)
+    kept = (Study, Checklist, GenerationItem, BonusBatch, Watch, JudgeRun, Rater)
+    assert not [model for model in kept if model.objects.exists()]
 
 
 def test_people_are_counted_by_pseudonyms_that_lead_to_nobody(tmp_path):
