@@ -41,6 +41,7 @@ ALONG: dict[str, dict[str, Any]] = {
     "InstructionText": {},
     "DeskTally": {},
     "Report": {},
+    "ReportRefresh": {},
     "CategoryFit": {},
     "FittedWeight": {},
     "Flag": {"rater": None},
