@@ -4,7 +4,17 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
+from annotation.api import (
+    all_scores,
+    attention,
+    cohorts,
+    disagreements,
+    keeping,
+    rows,
+    settings,
+    studies as annotation,
+    tasks,
+)
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -67,6 +77,37 @@ urlpatterns = [
     ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/answers/",
+        disagreements.task_answers,
+        name="task_answers",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/adjudication/",
+        disagreements.adjudication,
+        name="adjudication",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/release/", disagreements.release, name="release_task"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/set-aside/",
+        attention.set_task_aside,
+        name="set_task_aside",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/disagreements/", disagreements.disagreements, name="disagreements"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/disagreements/ratings/",
+        disagreements.request_ratings,
+        name="request_ratings",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/flags/", attention.flags, name="flags"),
+    path("w/<str:workspace>/studies/<str:slug>/flags/<int:pk>/settle/", attention.settle_flag, name="settle_flag"),
+    path("w/<str:workspace>/studies/<str:slug>/skipped-tasks/", attention.skipped_tasks, name="skipped_tasks"),
+    path("w/<str:workspace>/studies/<str:slug>/closing/", attention.closing, name="closing"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/release/",
+        attention.release_open_tasks,
+        name="release_rater",
+    ),
     path("w/<str:workspace>/studies/<str:slug>/raters/", cohorts.raters, name="raters"),
     path("w/<str:workspace>/studies/<str:slug>/cohorts/", cohorts.cohorts, name="cohorts"),
     path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/", cohorts.cohort, name="cohort"),

@@ -171,6 +171,31 @@ class Operations:
         answered: shapes.NewWebhook = self._transport.answer("POST", address("w/{}/webhooks/", workspace), body=body)
         return answered
 
+    def adjudicate(
+        self, workspace: str, slug: str, task: str, body: shapes.WantedAdjudication, *, unchanged: bool = False
+    ) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def adjudication(self, workspace: str, slug: str, task: str) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task)
+        )
+        return answered
+
     def alignment(self, public_id: str) -> dict[str, Any]:
         """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`.
 
@@ -356,6 +381,14 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/check/", public_id))
         return answered
 
+    def closing(self, workspace: str, slug: str) -> shapes.Closing:
+        """Return what closing the study would leave unfinished, as the page says before it asks.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Closing = self._transport.answer("GET", address("w/{}/studies/{}/closing/", workspace, slug))
+        return answered
+
     def cohort(self, workspace: str, slug: str, id: int) -> shapes.OpenCohort:
         """Return a cohort with its entry link and completion codes, for owners and leads.
 
@@ -391,6 +424,18 @@ class Operations:
         """
         answered: Iterator[shapes.Delivery] = self._transport.rows(
             address("w/{}/webhooks/{}/deliveries/", workspace, public_id)
+        )
+        return answered
+
+    def disagreements(
+        self, workspace: str, slug: str, *, least: float | None = None, most: int | None = None
+    ) -> shapes.Disagreements:
+        """List the tasks on which raters disagree, the widest spread first, as the page Disagreements does.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Disagreements = self._transport.answer(
+            "GET", address("w/{}/studies/{}/disagreements/", workspace, slug), query={"least": least, "most": most}
         )
         return answered
 
@@ -549,6 +594,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
+        return answered
+
+    def flags(self, workspace: str, slug: str, *, settled: Literal["", "1"] = "") -> Iterator[shapes.Note]:
+        """List the notes and appeals of raters that wait for a lead, or with `settled=1` those that are settled.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Note] = self._transport.rows(
+            address("w/{}/studies/{}/flags/", workspace, slug), {"settled": settled}
+        )
         return answered
 
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:
@@ -918,6 +973,26 @@ class Operations:
         answered: Iterator[shapes.Rater] = self._transport.rows(address("w/{}/studies/{}/raters/", workspace, slug))
         return answered
 
+    def release_rater(self, workspace: str, slug: str, rater: str) -> shapes.Released:
+        """Take back all tasks that a rater has open, so that others get them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/release/", workspace, slug, rater)
+        )
+        return answered
+
+    def release_task(self, workspace: str, slug: str, task: str) -> shapes.Released:
+        """Take a task back from raters who have it open, so that others get it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/release/", workspace, slug, task)
+        )
+        return answered
+
     def remove_endpoint(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
 
@@ -946,6 +1021,16 @@ class Operations:
         """
         answered: list[shapes.Report] = self._transport.answer(
             "GET", address("w/{}/studies/{}/reports/", workspace, slug)
+        )
+        return answered
+
+    def request_ratings(self, workspace: str, slug: str, body: shapes.WantedRatings) -> shapes.Requested:
+        """Request more ratings of one task, or of every undecided task above a spread; they are assigned next.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Requested = self._transport.answer(
+            "POST", address("w/{}/studies/{}/disagreements/ratings/", workspace, slug), body=body, keyed=True
         )
         return answered
 
@@ -1063,6 +1148,36 @@ class Operations:
         )
         return answered
 
+    def set_task_aside(self, workspace: str, slug: str, task: str) -> shapes.SetAside:
+        """Take a task that nobody could rate out of the study: its free slots are removed, its skips are kept.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SetAside = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/set-aside/", workspace, slug, task)
+        )
+        return answered
+
+    def settle_flag(self, workspace: str, slug: str, id: int) -> shapes.Note:
+        """Mark a note or an appeal as resolved; one that is so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Note = self._transport.answer(
+            "POST", address("w/{}/studies/{}/flags/{}/settle/", workspace, slug, id)
+        )
+        return answered
+
+    def skipped_tasks(self, workspace: str, slug: str) -> shapes.SkippedTasks:
+        """List the tasks that every rater who was given them skipped, most skipped first.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.SkippedTasks = self._transport.answer(
+            "GET", address("w/{}/studies/{}/skipped-tasks/", workspace, slug)
+        )
+        return answered
+
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
         """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
 
@@ -1157,6 +1272,16 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer("POST", address("alignments/{}/looks/", public_id), body=body)
+        return answered
+
+    def task_answers(self, workspace: str, slug: str, task: str) -> shapes.TaskAnswers:
+        """Return all current answers to a task with their reasons, and the notes of its raters.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.TaskAnswers = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/answers/", workspace, slug, task)
+        )
         return answered
 
     def tasks(

@@ -45,6 +45,20 @@ class ChecksRow(TypedDict):
     asked: NotRequired[Any]
 
 
+class Closing(TypedDict):
+    """
+    What closing the study would leave unfinished.
+    """
+
+    status: str
+    needed: int
+    missing: int
+    tasks: int
+    opened: int
+    raters: int
+    links: int
+
+
 class CountedAgain(TypedDict):
     answers: int
     without_seat: int
@@ -62,6 +76,26 @@ class Days(TypedDict):
 
 class Deleted(TypedDict):
     removed: dict[str, int]
+
+
+class Disagreement(TypedDict):
+    task: str
+    instruction: str
+    category: NotRequired[str | None]
+    spread: float
+    answers: int
+    open_slots: int
+    decided: bool
+
+
+class Disagreements(TypedDict):
+    """
+    The tasks on which raters disagree, the widest spread first.
+    """
+
+    results: list[Disagreement]
+    counted_at: str | None
+    counting: bool
 
 
 class Erased(TypedDict):
@@ -87,6 +121,16 @@ class Found(TypedDict):
     good: bool
     text: str
     detail: str
+
+
+class GivenScore(TypedDict):
+    criterion: str
+    revision: NotRequired[int]
+    value: NotRequired[float | None]
+    level: NotRequired[str]
+    not_applicable: NotRequired[bool]
+    reason: NotRequired[str]
+    evidence: NotRequired[Any | None]
 
 
 class GoldRow(TypedDict):
@@ -230,6 +274,22 @@ class NewWebhook(TypedDict):
     secret: str
 
 
+class Note(TypedDict):
+    """
+    A note or appeal of a rater to the lead.
+    """
+
+    id: int
+    kind: str
+    text: NotRequired[str]
+    task: str
+    instruction: str
+    rater: NotRequired[str | None]
+    name: NotRequired[str | None]
+    created_at: str
+    resolved_at: NotRequired[str | None]
+
+
 class OpenCohort(TypedDict):
     """
     A cohort for those who lead it: with the link by which people join, and the completion codes.
@@ -336,6 +396,10 @@ class RawReply(TypedDict):
     reused: bool
 
 
+class Released(TypedDict):
+    released: int
+
+
 class Report(TypedDict):
     kind: str
     settings: Any
@@ -344,6 +408,11 @@ class Report(TypedDict):
     answers_since: int
     failed_judges: list[str]
     result: Any
+
+
+class Requested(TypedDict):
+    ratings: int
+    tasks: int
 
 
 class ResponsesRow(TypedDict):
@@ -535,6 +604,21 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class SetAside(TypedDict):
+    removed: int
+
+
+class SkippedTask(TypedDict):
+    task: str
+    instruction: str
+    skips: int
+    reasons: dict[str, int]
+
+
+class SkippedTasks(TypedDict):
+    results: list[SkippedTask]
+
+
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -598,6 +682,15 @@ class Verdict(TypedDict):
     seconds: float
     cost: float
     replies: list[RawReply] | None
+
+
+class WantedAdjudication(TypedDict):
+    """
+    Answers to all questions of the task.
+    """
+
+    answers: dict[str, Any]
+    reasons: NotRequired[dict[str, str]]
 
 
 class WantedAlignment(TypedDict):
@@ -841,6 +934,16 @@ class WantedProposal(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedRatings(TypedDict):
+    """
+    Of which tasks more ratings are wanted: one of `task` and `least`.
+    """
+
+    more: NotRequired[int]
+    task: NotRequired[str]
+    least: NotRequired[float]
+
+
 class WantedRun(TypedDict):
     """
     A run to be started; what is left out is as on the page.
@@ -939,6 +1042,15 @@ class Webhook(TypedDict):
     events: list[str]
     active: NotRequired[bool]
     created_at: str
+
+
+class Adjudication(TypedDict):
+    """
+    Your own answer to a task, which decides it.
+    """
+
+    decided: bool
+    scores: list[GivenScore]
 
 
 class Cohort(TypedDict):
@@ -1050,6 +1162,22 @@ class GenerationRun(TypedDict):
     created_at: str
     started_at: NotRequired[str | None]
     finished_at: NotRequired[str | None]
+
+
+class GivenAnswer(TypedDict):
+    """
+    One rater's answer to a task, as it is now.
+    """
+
+    rater: str
+    name: str
+    rater_kind: str
+    status: NotRequired[
+        Literal["open", "submitted", "skipped", "surplus", "absent", "unscored", "derived", "checked", "excluded"]
+    ]
+    submitted_at: NotRequired[str | None]
+    discredited: bool
+    scores: list[GivenScore]
 
 
 class Job(TypedDict):
@@ -1320,3 +1448,14 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class TaskAnswers(TypedDict):
+    """
+    All that was said of a task.
+    """
+
+    task: str
+    held_by: int
+    answers: list[GivenAnswer]
+    notes: list[Note]

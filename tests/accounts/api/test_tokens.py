@@ -12,7 +12,7 @@ from accounts.api.access import ReadsResults
 from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.models import ApiToken, Event, Membership
-from annotation.models import Cohort
+from annotation.models import Cohort, Flag
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -30,6 +30,7 @@ EVERYTHING = ApiToken.Scope.values
 MORE = {
     "/settings/": ["patch"],
     "/guideline/": ["put"],
+    "/adjudication/": ["put"],
     "/cohorts/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
@@ -46,6 +47,8 @@ OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
+OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
+CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
 SCOPES = {
     "schema": "read",
     "benchmarks": "read",
@@ -94,6 +97,9 @@ SCOPES = {
     "cohorts": "read",
     "cohort": "change",
     "steer_cohort": "change",
+    **dict.fromkeys(OF_CONDUCT, "ratings"),
+    **dict.fromkeys(CONDUCTING, "change"),
+    "closing": "read",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -159,6 +165,12 @@ OF_STUDY = {
     "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
+    **dict.fromkeys(("disagreements", "flags", "skipped_tasks", "closing", "request_ratings"), lambda study: []),
+    **dict.fromkeys(
+        ("task_answers", "adjudication", "release_task", "set_task_aside"), lambda study: [study.tasks.get().public_id]
+    ),
+    "settle_flag": lambda study: [study.tasks.get().flags.get().pk],
+    "release_rater": lambda study: [study.raters.get().public_id],
     "raters": lambda study: [],
     "cohorts": lambda study: [],
     "cohort": lambda study: [study.cohorts.get().pk],
@@ -174,6 +186,7 @@ OF_STUDY = {
 }
 """What follows the study in these addresses."""
 POSTED = (
+    *CONDUCTING,
     "steer_study",
     "archive_study",
     "restore_study",
@@ -197,7 +210,7 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run, a fit, an uploaded table and an import, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
-    make_rater(study)
+    Flag.objects.create(task=study.tasks.get(), rater=make_rater(study), kind="note", text="Unclear.")
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
