@@ -925,6 +925,30 @@ class Operations:
         answered: shapes.Fit = self._transport.answer("POST", address("fits/{}/publish/", public_id), body=body)
         return answered
 
+    def questionnaire(
+        self, workspace: str, slug: str, moment: Literal["after", "before"], *, version: int | None = None
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "GET", address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment), query={"version": version}
+        )
+        return answered
+
+    def questionnaire_answers(
+        self, workspace: str, slug: str, *, moment: Literal["", "after", "before"] = ""
+    ) -> Iterator[shapes.GivenAnswers]:
+        """List what raters answered in the questionnaires of a study, under their pseudonyms.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.GivenAnswers] = self._transport.rows(
+            address("w/{}/studies/{}/questionnaire-answers/", workspace, slug), {"moment": moment}
+        )
+        return answered
+
     def rankings(
         self,
         workspace: str,
@@ -1256,6 +1280,16 @@ class Operations:
         answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
         return answered
 
+    def study_rubric(self, workspace: str, slug: str) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "GET", address("w/{}/studies/{}/rubric/", workspace, slug)
+        )
+        return answered
+
     def study_settings(self, workspace: str, slug: str) -> dict[str, Any]:
         """Return the settings of a study as its setup page has them, or change those that are sent.
 
@@ -1429,5 +1463,38 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "PUT", address("w/{}/studies/{}/guideline/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def write_questionnaire(
+        self,
+        workspace: str,
+        slug: str,
+        moment: Literal["after", "before"],
+        body: shapes.WantedQuestionnaire,
+        *,
+        unchanged: bool = False,
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def write_study_rubric(
+        self, workspace: str, slug: str, body: shapes.WantedQuestions, *, unchanged: bool = False
+    ) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/rubric/", workspace, slug), body=body, unchanged=unchanged
         )
         return answered

@@ -208,6 +208,12 @@ class Judge(TypedDict):
     created_at: str
 
 
+class Level(TypedDict):
+    value: float
+    name: str
+    meaning: NotRequired[str]
+
+
 class LoadedVerdicts(TypedDict):
     """
     A judge's verdicts on a study's responses that came from a file.
@@ -684,6 +690,12 @@ class Verdict(TypedDict):
     replies: list[RawReply] | None
 
 
+class Version(TypedDict):
+    version: int
+    created_at: str
+    answers: int
+
+
 class WantedAdjudication(TypedDict):
     """
     Answers to all questions of the task.
@@ -934,6 +946,10 @@ class WantedProposal(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedQuestionnaire(TypedDict):
+    questions: list[Any]
+
+
 class WantedRatings(TypedDict):
     """
     Of which tasks more ratings are wanted: one of `task` and `least`.
@@ -1051,6 +1067,35 @@ class Adjudication(TypedDict):
 
     decided: bool
     scores: list[GivenScore]
+
+
+class AskedCriterion(TypedDict):
+    """
+    A question of the rubric. `key` of a question that is there keeps it the same question, with its other texts.
+    """
+
+    key: NotRequired[str]
+    en: NotRequired[str]
+    zh: NotRequired[str]
+    scale: NotRequired[
+        Literal[
+            "check",
+            "five",
+            "four",
+            "fulfilment",
+            "overall10",
+            "stars3",
+            "stars5",
+            "three",
+            "yes_no",
+            "as-it-is",
+            "own",
+            "own-overall",
+        ]
+    ]
+    levels: NotRequired[list[Level]]
+    may_not_apply: NotRequired[bool]
+    numbers: NotRequired[str]
 
 
 class Cohort(TypedDict):
@@ -1180,6 +1225,35 @@ class GivenAnswer(TypedDict):
     scores: list[GivenScore]
 
 
+class GivenAnswers(TypedDict):
+    """
+    What one rater answered, by the keys of the questions of that version.
+    """
+
+    rater: str
+    name: str
+    cohort: NotRequired[str | None]
+    moment: Literal["before", "after"]
+    version: int
+    language: str
+    answers: NotRequired[Any]
+    answered_at: str
+
+
+class HeldCriterion(TypedDict):
+    key: str
+    en: str
+    zh: str
+    role: str
+    scale: str
+    levels: list[Level]
+    minimum: float | None
+    maximum: float | None
+    step: float | None
+    may_not_apply: bool
+    numbers: str
+
+
 class Job(TypedDict):
     id: str
     kind: Literal["run", "generation", "import", "export", "fit"]
@@ -1278,6 +1352,17 @@ class Mapping(TypedDict):
     options: NotRequired[dict[str, str]]
     encoding: NotRequired[Literal["utf-16", "gb18030", "cp1252"] | Literal[""]]
     separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
+
+
+class Questionnaire(TypedDict):
+    """
+    What raters are asked about themselves before their first task, or after their last one.
+    """
+
+    moment: Literal["before", "after"]
+    version: int
+    questions: list[Any]
+    versions: list[Version]
 
 
 class Rater(TypedDict):
@@ -1406,6 +1491,20 @@ class StudyArchive(TypedDict):
     imported: int | None
 
 
+class StudyRubric(TypedDict):
+    """
+    The questions of a study.
+    """
+
+    rubric: str | None
+    version: int | None
+    own: bool
+    fixed: bool
+    questions: list[HeldCriterion]
+    mark: str
+    asked: int | None
+
+
 class TableUpload(TypedDict):
     """
     An uploaded table: how it is read and how far it is.
@@ -1459,3 +1558,9 @@ class TaskAnswers(TypedDict):
     held_by: int
     answers: list[GivenAnswer]
     notes: list[Note]
+
+
+class WantedQuestions(TypedDict):
+    questions: list[AskedCriterion]
+    mark: NotRequired[str]
+    asked: NotRequired[int | None]

@@ -31,6 +31,8 @@ MORE = {
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/adjudication/": ["put"],
+    "/studies/{slug}/rubric/": ["put"],
+    "/questionnaires/{moment}/": ["put"],
     "/cohorts/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
@@ -100,6 +102,9 @@ SCOPES = {
     **dict.fromkeys(OF_CONDUCT, "ratings"),
     **dict.fromkeys(CONDUCTING, "change"),
     "closing": "read",
+    "study_rubric": "read",
+    "questionnaire": "read",
+    "questionnaire_answers": "ratings",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -169,6 +174,8 @@ OF_STUDY = {
     **dict.fromkeys(
         ("task_answers", "adjudication", "release_task", "set_task_aside"), lambda study: [study.tasks.get().public_id]
     ),
+    **dict.fromkeys(("study_rubric", "questionnaire_answers"), lambda study: []),
+    "questionnaire": lambda study: ["before"],
     "settle_flag": lambda study: [study.tasks.get().flags.get().pk],
     "release_rater": lambda study: [study.raters.get().public_id],
     "raters": lambda study: [],
