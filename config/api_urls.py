@@ -16,6 +16,7 @@ from annotation.api import (
     studies as annotation,
     tasks,
 )
+from annotation.web.authoring import api as authoring
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -128,6 +129,28 @@ urlpatterns = [
         cohorts.steer_cohort,
         name="steer_cohort",
     ),
+    path("checklists/", authoring.shared_checklists, name="shared_checklists"),
+    path("checklists/<str:public_id>/", authoring.shared_checklist, name="shared_checklist"),
+    path("checklists/<str:public_id>/proposals/", authoring.propose_criterion, name="propose_criterion"),
+    path(
+        "checklists/<str:public_id>/proposals/<int:pk>/withdraw/",
+        authoring.withdraw_criterion,
+        name="withdraw_criterion",
+    ),
+    path("checklists/<str:public_id>/groups/", authoring.merge_criteria, name="merge_criteria"),
+    path("checklists/<str:public_id>/ballot/", authoring.vote_on_criteria, name="vote_on_criteria"),
+    path("checklists/<str:public_id>/choice/", authoring.keep_criteria, name="keep_criteria"),
+    path(
+        "checklists/<str:public_id>/questions/", authoring.write_checklist_questions, name="write_checklist_questions"
+    ),
+    path("checklists/<str:public_id>/reviews/", authoring.review_questions, name="review_questions"),
+    path("checklists/<str:public_id>/drafts/", authoring.draft_checklist_questions, name="draft_checklist_questions"),
+    re_path(
+        r"^checklists/(?P<public_id>[^/]+)/(?P<verb>close-proposals|open-vote|close-vote|start-review|finish)/$",
+        authoring.steer_checklist,
+        name="steer_checklist",
+    ),
+    path("w/<str:workspace>/checklists/start/", authoring.start_shared_checklist, name="start_checklist"),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),
     path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),

@@ -321,6 +321,8 @@ SPECTACULAR_SETTINGS = {
         "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
         "EndpointKind": "generation.models.Endpoint.Kind",
+        "OfferedScale": "annotation.api.questions.SCALES",
+        "ChecklistScale": "annotation.models.Checklist.Scale",
     },
 }
 

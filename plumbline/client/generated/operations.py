@@ -453,6 +453,16 @@ class Operations:
         """
         self._transport.answer("POST", address("uploads/{}/discard/", public_id))
 
+    def draft_checklist_questions(self, public_id: str, body: shapes.WantedDrafts) -> shapes.DraftingRun:
+        """Have a model draft the questions (for owners and leads); it may cost money. The state has what it wrote.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.DraftingRun = self._transport.answer(
+            "POST", address("checklists/{}/drafts/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def draw_anchors(self, public_id: str, body: shapes.WantedAnchors) -> dict[str, Any]:
         """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could
         come.
@@ -710,6 +720,16 @@ class Operations:
         answered: Iterator[shapes.Judge] = self._transport.rows("judges/")
         return answered
 
+    def keep_criteria(self, public_id: str, body: shapes.WantedChoice) -> shapes.ChecklistState:
+        """Confirm which criteria stay after the vote, and choose among those that tie (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/choice/", public_id), body=body
+        )
+        return answered
+
     def known_answer(self, workspace: str, slug: str, task: str) -> shapes.Task:
         """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
 
@@ -841,6 +861,19 @@ class Operations:
         )
         return answered
 
+    def merge_criteria(
+        self, public_id: str, body: shapes.WantedGroups, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Say which proposals are one criterion, and its wording (for owners and leads). A criterion without proposals
+        goes.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/groups/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def model(self, workspace: str, id: int) -> shapes.ServedModel:
         """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
 
@@ -904,6 +937,16 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("judges/{}/probes/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def propose_criterion(self, public_id: str, body: shapes.WantedCriterion) -> shapes.MadeProposal:
+        """Propose a criterion; others do not see it before the vote.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MadeProposal = self._transport.answer(
+            "POST", address("checklists/{}/proposals/", public_id), body=body, keyed=True
         )
         return answered
 
@@ -1091,6 +1134,16 @@ class Operations:
         )
         return answered
 
+    def review_questions(self, public_id: str, body: shapes.WantedReviews) -> shapes.ChecklistState:
+        """Say of questions of others whether they are sound, or what should change. Your newest review of each counts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/reviews/", public_id), body=body
+        )
+        return answered
+
     def routing(self, workspace: str, slug: str) -> dict[str, Any]:
         """The draws of a study and people's means from them: the output of `manage.py review --estimate --json`.
 
@@ -1192,6 +1245,24 @@ class Operations:
         )
         return answered
 
+    def shared_checklist(self, public_id: str) -> shapes.ChecklistState:
+        """Return a checklist with what you may see of its present stage: not what others propose or choose.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("GET", address("checklists/{}/", public_id))
+        return answered
+
+    def shared_checklists(
+        self, *, stage: Literal["", "choose", "done", "merge", "propose", "questions", "review", "vote"] = ""
+    ) -> Iterator[shapes.Checklist]:
+        """List the checklists that the members of your workspaces write together.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Checklist] = self._transport.rows("checklists/", {"stage": stage})
+        return answered
+
     def skipped_tasks(self, workspace: str, slug: str) -> shapes.SkippedTasks:
         """List the tasks that every rater who was given them skipped, most skipped first.
 
@@ -1199,6 +1270,16 @@ class Operations:
         """
         answered: shapes.SkippedTasks = self._transport.answer(
             "GET", address("w/{}/studies/{}/skipped-tasks/", workspace, slug)
+        )
+        return answered
+
+    def start_checklist(self, workspace: str, body: shapes.WantedChecklist) -> shapes.ChecklistState:
+        """Start a checklist (for owners and leads), for which the members of the workspace can then propose criteria.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("w/{}/checklists/start/", workspace), body=body, keyed=True
         )
         return answered
 
@@ -1210,6 +1291,19 @@ class Operations:
         answered: shapes.GenerationRun = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
         )
+        return answered
+
+    def steer_checklist(
+        self, public_id: str, verb: Literal["close-proposals", "close-vote", "finish", "open-vote", "start-review"]
+    ) -> shapes.ChecklistState:
+        """Move a checklist on (for owners and leads): end the proposals, open or close the vote, ask for reviews, finish.
+
+        The rubric that it becomes is in the workspace's library. A checklist that has moved on already is answered with
+        409.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("POST", address("checklists/{}/{}/", public_id, verb))
         return answered
 
     def steer_cohort(
@@ -1438,6 +1532,16 @@ class Operations:
         )
         return answered
 
+    def vote_on_criteria(self, public_id: str, body: shapes.WantedBallot) -> shapes.ChecklistState:
+        """Vote, once and in secret: neither your name nor the time is kept with the ballot, and no key with the request.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/ballot/", public_id), body=body
+        )
+        return answered
+
     def webhook(self, workspace: str, public_id: str) -> shapes.Webhook:
         """Return a webhook, change what is sent of it, or remove it with its messages (for owners and leads).
 
@@ -1452,6 +1556,29 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
+        return answered
+
+    def withdraw_criterion(self, public_id: str, id: int) -> shapes.ChecklistState:
+        """Take a proposal of your own back.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/proposals/{}/withdraw/", public_id, id)
+        )
+        return answered
+
+    def write_checklist_questions(
+        self, public_id: str, body: shapes.WantedTexts, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Write the questions of criteria (for owners and leads), also in the review, where a new version is reviewed
+        anew.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/questions/", public_id), body=body, unchanged=unchanged
+        )
         return answered
 
     def write_guideline(

@@ -98,6 +98,11 @@ class Disagreements(TypedDict):
     counting: bool
 
 
+class DraftingRun(TypedDict):
+    run: str
+    job: str
+
+
 class Erased(TypedDict):
     erased: dict[str, int]
 
@@ -241,6 +246,22 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class MadeProposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+
+
+class MergedCriterion(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    votes: int | None
+    certain: bool
+    tied: bool
+    kept: bool | None
+
+
 class Message(TypedDict):
     message: NotRequired[str]
 
@@ -296,6 +317,11 @@ class Note(TypedDict):
     resolved_at: NotRequired[str | None]
 
 
+class Objection(TypedDict):
+    comment: str
+    by: str
+
+
 class OpenCohort(TypedDict):
     """
     A cohort for those who lead it: with the link by which people join, and the completion codes.
@@ -311,6 +337,13 @@ class OpenCohort(TypedDict):
     is_open: bool
     link: str
     codes: dict[str, str]
+
+
+class Participants(TypedDict):
+    proposers: list[str]
+    voters: list[str]
+    reviewers: list[str]
+    ballots: int
 
 
 class PatchedEndpointChanges(TypedDict):
@@ -371,6 +404,14 @@ class PreferencesRow(TypedDict):
     category: NotRequired[str]
     seconds: NotRequired[float]
     rater_kind: NotRequired[str]
+
+
+class Proposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    own: bool
+    criterion: int | None
 
 
 class RatersRow(TypedDict):
@@ -625,6 +666,12 @@ class SkippedTasks(TypedDict):
     results: list[SkippedTask]
 
 
+class Step(TypedDict):
+    at: str
+    by: str
+    what: str
+
+
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -729,6 +776,34 @@ class WantedAnchors(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedBallot(TypedDict):
+    choices: list[int]
+
+
+class WantedChecklist(TypedDict):
+    """
+    A checklist to be started; what is left out is the default of its page.
+    """
+
+    name_en: NotRequired[str]
+    name_zh: NotRequired[str]
+    benchmark: NotRequired[str]
+    categories: NotRequired[list[str]]
+    keeps: NotRequired[int]
+    votes_each: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+
+
+class WantedChoice(TypedDict):
+    """
+    Which of the criteria that tie for the last places stay, and why; neither where none tie.
+    """
+
+    chosen: NotRequired[list[int]]
+    reason: NotRequired[str]
+
+
 class WantedCohort(TypedDict):
     """
     A cohort to be made.
@@ -742,8 +817,20 @@ class WantedCohort(TypedDict):
     consent_zh: NotRequired[str]
 
 
+class WantedCriterion(TypedDict):
+    name: str
+    explanation: str
+
+
 class WantedDeletion(TypedDict):
     slug: str
+
+
+class WantedDrafts(TypedDict):
+    model: str
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
 
 
 class WantedDraw(TypedDict):
@@ -927,6 +1014,11 @@ class WantedPanel(TypedDict):
     name: NotRequired[str]
 
 
+class WantedPlace(TypedDict):
+    proposal: int
+    criterion: int | None
+
+
 class WantedProbes(TypedDict):
     study: str
     change: NotRequired[list[Literal["padding", "format", "wording", "order", "author"]]]
@@ -946,6 +1038,12 @@ class WantedProposal(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedQuestion(TypedDict):
+    criterion: int
+    en: NotRequired[str]
+    zh: NotRequired[str]
+
+
 class WantedQuestionnaire(TypedDict):
     questions: list[Any]
 
@@ -958,6 +1056,16 @@ class WantedRatings(TypedDict):
     more: NotRequired[int]
     task: NotRequired[str]
     least: NotRequired[float]
+
+
+class WantedReview(TypedDict):
+    question: int
+    sound: bool
+    comment: NotRequired[str]
+
+
+class WantedReviews(TypedDict):
+    reviews: list[WantedReview]
 
 
 class WantedRun(TypedDict):
@@ -1038,6 +1146,10 @@ class WantedStudy(TypedDict):
     launch: NotRequired[bool]
 
 
+class WantedTexts(TypedDict):
+    questions: list[WantedQuestion]
+
+
 class WantedVersion(TypedDict):
     judge: str
     draft: NotRequired[str]
@@ -1052,12 +1164,32 @@ class WantedWebhook(TypedDict):
     events: list[str]
 
 
+class WantedWording(TypedDict):
+    criterion: int
+    name: str
+    explanation: str
+
+
 class Webhook(TypedDict):
     id: str
     url: str
     events: list[str]
     active: NotRequired[bool]
     created_at: str
+
+
+class WrittenQuestion(TypedDict):
+    criterion: int
+    id: int | None
+    en: str
+    zh: str
+    source: str
+    model: str
+    own: bool
+    draft_en: str
+    draft_zh: str
+    sound: int
+    objections: list[Objection]
 
 
 class Adjudication(TypedDict):
@@ -1096,6 +1228,53 @@ class AskedCriterion(TypedDict):
     levels: NotRequired[list[Level]]
     may_not_apply: NotRequired[bool]
     numbers: NotRequired[str]
+
+
+class Checklist(TypedDict):
+    """
+    A checklist that members of a workspace write together.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+
+
+class ChecklistState(TypedDict):
+    """
+    A checklist with what you may see of its present stage.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+    categories: list[str]
+    leads: bool
+    takes_part: bool
+    proposals: list[Proposal]
+    number_of_proposals: int
+    criteria: list[MergedCriterion]
+    voted: bool | None
+    choice_reason: str
+    questions: list[WrittenQuestion]
+    drafting_run: str | None
+    rubrics: list[str]
+    participants: Participants
+    steps: list[Step]
 
 
 class Cohort(TypedDict):
@@ -1558,6 +1737,15 @@ class TaskAnswers(TypedDict):
     held_by: int
     answers: list[GivenAnswer]
     notes: list[Note]
+
+
+class WantedGroups(TypedDict):
+    """
+    What changes; what is left out stays as it is.
+    """
+
+    wordings: NotRequired[list[WantedWording]]
+    places: NotRequired[list[WantedPlace]]
 
 
 class WantedQuestions(TypedDict):

@@ -12,7 +12,7 @@ from accounts.api.access import ReadsResults
 from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.models import ApiToken, Event, Membership
-from annotation.models import Cohort, Flag
+from annotation.models import Checklist, Cohort, Flag
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -51,6 +51,19 @@ OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
 CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
+OF_CHECKLIST = {
+    "shared_checklist": ("get", []),
+    "propose_criterion": ("post", []),
+    "withdraw_criterion": ("post", [1]),
+    "merge_criteria": ("put", []),
+    "vote_on_criteria": ("post", []),
+    "keep_criteria": ("post", []),
+    "write_checklist_questions": ("put", []),
+    "review_questions": ("post", []),
+    "draft_checklist_questions": ("post", []),
+    "steer_checklist": ("post", ["finish"]),
+}
+"""By address: its method, and what follows the checklist."""
 SCOPES = {
     "schema": "read",
     "benchmarks": "read",
@@ -102,6 +115,11 @@ SCOPES = {
     **dict.fromkeys(OF_CONDUCT, "ratings"),
     **dict.fromkeys(CONDUCTING, "change"),
     "closing": "read",
+    **dict.fromkeys(OF_CHECKLIST, "change"),
+    "shared_checklists": "read",
+    "shared_checklist": "read",
+    "draft_checklist_questions": "run",
+    "start_checklist": "change",
     "study_rubric": "read",
     "questionnaire": "read",
     "questionnaire_answers": "ratings",
@@ -233,6 +251,7 @@ def filled(slug):
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    Checklist.objects.create(workspace=study.workspace, names={"en": slug})
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
     made = ask_for(study, user, "csv")
@@ -278,7 +297,14 @@ def addresses(study, run, fit):
         parts = pattern.pattern.regex.groupindex
         if pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
-        elif pattern.name in ("make_study", *ADDED):
+        elif pattern.name in OF_CHECKLIST:
+            method, more = OF_CHECKLIST[pattern.name]
+            yield (
+                pattern.name,
+                reverse(f"api:{pattern.name}", args=[study.workspace.checklists.get().public_id, *more]),
+                method,
+            )
+        elif pattern.name in ("make_study", "start_checklist", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in ("add_version", "propose_prompt", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
@@ -348,7 +374,9 @@ def addresses(study, run, fit):
 
 def ask(client, method, path, **options):
     """The answer; what is sent is JSON, without any field."""
-    return client.post(path, {}, "application/json", **options) if method == "post" else client.get(path, **options)
+    if method == "get":
+        return client.get(path, **options)
+    return getattr(client, method)(path, {}, "application/json", **options)
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
@@ -366,7 +394,7 @@ def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, l
         assert lab[1].status == "planned", path
     for name, path, method in walked:
         # Where the token has the scope, the address itself decides: a run of this state cannot be paused.
-        assert ask(client, method, path, **alone[SCOPES[name]]).status_code in (200, 201, 202, 204, 400), path
+        assert ask(client, method, path, **alone[SCOPES[name]]).status_code in (200, 201, 202, 204, 400, 409), path
 
 
 def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
@@ -415,7 +443,7 @@ def test_a_token_for_one_workspace_sees_nothing_of_another_of_its_owner(client, 
             assert answer.status_code == 200 and b"theirs" not in answer.content
         elif path.count("/") > 4:
             assert answer.status_code == 404, path
-            assert ask(client, method, path, **both).status_code in (200, 201, 202, 204, 400), path
+            assert ask(client, method, path, **both).status_code in (200, 201, 202, 204, 400, 409), path
         else:
             # A list: half of what the token for all workspaces sees.
             seen, all_seen = answer.json()["results"], client.get(path, **both).json()["results"]
