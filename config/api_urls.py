@@ -17,10 +17,12 @@ from annotation.api import (
     tasks,
 )
 from annotation.web.authoring import api as authoring
+from annotation.web.drafting import api as drafting
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
+from generation.web.curation import api as curating
 from generation.web.endpoints import api as served
 from generation.web.responses import api as texts
 from generation.web.webhooks import api as webhooks
@@ -33,6 +35,23 @@ urlpatterns = [
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
     path("w/<str:workspace>/benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/curation/", curating.curation, name="curation"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/instructions/",
+        curating.curated_instructions,
+        name="curated_instructions",
+    ),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/decisions/",
+        curating.decide_on_instruction,
+        name="decide_on_instruction",
+    ),
+    path("w/<str:workspace>/benchmarks/<str:slug>/curation/apply/", curating.apply_curation, name="apply_curation"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/questions/",
+        curating.ask_about_difficulty,
+        name="ask_difficulty",
+    ),
     path("models/", generation.models, name="models"),
     path("w/<str:workspace>/models/", served.add_model, name="add_model"),
     path("w/<str:workspace>/models/<int:pk>/", served.model, name="model"),
@@ -151,6 +170,16 @@ urlpatterns = [
         name="steer_checklist",
     ),
     path("w/<str:workspace>/checklists/start/", authoring.start_shared_checklist, name="start_checklist"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/drafted-checklists/",
+        drafting.drafted_checklists,
+        name="drafted_checklists",
+    ),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/drafted-checklists/<str:instruction>/",
+        drafting.drafted_checklist,
+        name="drafted_checklist",
+    ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),
     path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),

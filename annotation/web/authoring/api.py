@@ -266,7 +266,7 @@ def write_checklist_questions(request: Request, public_id: str) -> Response:
         given = {one["criterion"]: one for one in asked["questions"]}
         check_unchanged(request, _state(found, asking(request)))
         known = {one.criterion.pk for one in current_questions(found)}
-        sent = {}
+        sent: dict[str, str] = {}
         for number, one in given.items():
             if number not in known:
                 raise Unusable(_("This checklist has no criterion %(n)s.") % {"n": number})
@@ -293,7 +293,7 @@ def review_questions(request: Request, public_id: str) -> Response:
     with _step(request, public_id, Stage.REVIEW) as found:
         asked = checked(WantedReviewsSerializer(data=request.data))
         current = current_questions(found)
-        sent = {}
+        sent: dict[str, str] = {}
         form = ReviewForm(current, user)
         mine = {one.question.pk: row for one, row in form.rows if one.question is not None}
         names = {one.question.pk: one.criterion.name for one in current if one.question is not None}

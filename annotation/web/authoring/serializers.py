@@ -58,7 +58,9 @@ class WrittenQuestionSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField(allow_null=True, help_text="Of this version of the question; null where it has none.")
     en = serializers.CharField()
     zh = serializers.CharField()
-    source = serializers.CharField(help_text="Who wrote it: typed, model or edited.")
+    source = serializers.CharField(  # type: ignore[assignment]
+        help_text="Who wrote it: typed, model or edited."
+    )
     model = serializers.CharField()
     own = serializers.BooleanField(help_text="Whether you wrote it, so that somebody else has to review it.")
     draft_en = serializers.CharField(help_text="What a model drafted, for leads.")

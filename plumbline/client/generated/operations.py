@@ -255,6 +255,33 @@ class Operations:
         )
         return answered
 
+    def apply_curation(self, workspace: str, slug: str, body: shapes.WantedRules) -> shapes.Tagged | shapes.HandedOver:
+        """Give the tag to the instructions that stay and take it from the others (for owners and leads).
+
+        A worker does so for a large benchmark; then the answer is 202.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Tagged | shapes.HandedOver = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/apply/", workspace, slug), body=body
+        )
+        return answered
+
+    def approve_checklist(
+        self, workspace: str, slug: str, instruction: str, body: shapes.WantedOwnChecklist, *, unchanged: bool = False
+    ) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "PUT",
+            address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
     def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
@@ -262,6 +289,30 @@ class Operations:
         """
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/archive/", workspace, slug)
+        )
+        return answered
+
+    def ask_difficulty(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """Make the questions that ask models how difficult each instruction is (for owners and leads).
+
+        A generation run of the benchmark with these questions has models answer them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/questions/", workspace, slug), keyed=True
+        )
+        return answered
+
+    def ask_for_drafts(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug), keyed=True
         )
         return answered
 
@@ -407,6 +458,92 @@ class Operations:
         answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
         return answered
 
+    def curated_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        show: Literal[
+            "", "duplicate", "easy", "language", "long", "person", "short", "stay", "tag", "text", "turns", "user"
+        ] = "",
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> Iterator[shapes.CuratedInstruction]:
+        """List a benchmark's instructions with why each would go by the rules, and what people decided.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.CuratedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/curation/instructions/", workspace, slug),
+            {
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "show": show,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def curation(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> shapes.Curation:
+        """Return what the rules say of a benchmark's instructions, and change nothing.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Curation = self._transport.answer(
+            "GET",
+            address("w/{}/benchmarks/{}/curation/", workspace, slug),
+            query={
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def decide_on_instruction(self, workspace: str, slug: str, body: shapes.WantedDecision) -> shapes.Decision:
+        """Decide that an instruction stays or goes whatever the rules say, or take the decision back (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Decision = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/decisions/", workspace, slug), body=body
+        )
+        return answered
+
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
@@ -460,6 +597,28 @@ class Operations:
         """
         answered: shapes.DraftingRun = self._transport.answer(
             "POST", address("checklists/{}/drafts/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def drafted_checklist(self, workspace: str, slug: str, instruction: str) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction)
+        )
+        return answered
+
+    def drafted_checklists(self, workspace: str, slug: str) -> Iterator[shapes.DraftedInstruction]:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.DraftedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug)
         )
         return answered
 

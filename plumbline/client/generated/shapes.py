@@ -70,8 +70,45 @@ class CriterionScore(TypedDict):
     reason: str
 
 
+class CuratedInstruction(TypedDict):
+    """
+    An instruction, why it would go, and what a person decided.
+    """
+
+    id: str
+    instruction: str
+    tags: NotRequired[Any]
+    reason: NotRequired[str]
+    what: NotRequired[str]
+    similarity: NotRequired[float | None]
+    decision: NotRequired[str]
+    decision_reason: NotRequired[str]
+    decided_by: NotRequired[str]
+
+
+class Curation(TypedDict):
+    """
+    What the rules say of a benchmark's instructions. `kept` and what follows are null for a large benchmark.
+    """
+
+    instructions: int
+    tag: str
+    tagged: int
+    rules: Any
+    kept: int | None
+    reasons: dict[str, int] | None
+    unstated: dict[str, int] | None
+
+
 class Days(TypedDict):
     days: NotRequired[int | None]
+
+
+class Decision(TypedDict):
+    instruction: str
+    decision: str
+    reason: str
+    by: str
 
 
 class Deleted(TypedDict):
@@ -96,6 +133,36 @@ class Disagreements(TypedDict):
     results: list[Disagreement]
     counted_at: str | None
     counting: bool
+
+
+class Draft(TypedDict):
+    text: str
+    models: list[str]
+    alike: list[str]
+
+
+class DraftedChecklist(TypedDict):
+    """
+    The drafts for one instruction, and the questions of its own checklist.
+    """
+
+    id: str
+    instruction: str
+    questions: list[str]
+    approved: bool
+    drafts: list[Draft]
+
+
+class DraftedInstruction(TypedDict):
+    """
+    An instruction for which models drafted questions.
+    """
+
+    id: str
+    instruction: str
+    questions: NotRequired[int]
+    models: NotRequired[list[str]]
+    approved: NotRequired[bool]
 
 
 class DraftingRun(TypedDict):
@@ -157,6 +224,10 @@ class Guideline(TypedDict):
     version: int
     en: str
     zh: str
+
+
+class HandedOver(TypedDict):
+    detail: str
 
 
 class Import(TypedDict):
@@ -412,6 +483,15 @@ class Proposal(TypedDict):
     explanation: str
     own: bool
     criterion: int | None
+
+
+class QuestionsBenchmark(TypedDict):
+    """
+    The benchmark whose instructions ask models about those of another one.
+    """
+
+    benchmark: str
+    instructions: int
 
 
 class RatersRow(TypedDict):
@@ -701,6 +781,12 @@ class StudyState(TypedDict):
     provenance: list[str]
 
 
+class Tagged(TypedDict):
+    kept: int
+    added: int
+    removed: int
+
+
 class TruthRow(TypedDict):
     item: str
     value: Any
@@ -820,6 +906,16 @@ class WantedCohort(TypedDict):
 class WantedCriterion(TypedDict):
     name: str
     explanation: str
+
+
+class WantedDecision(TypedDict):
+    """
+    What a person decides about an instruction.
+    """
+
+    instruction: str
+    decision: Literal["keep", "drop", "undo"]
+    reason: NotRequired[str]
 
 
 class WantedDeletion(TypedDict):
@@ -1009,6 +1105,10 @@ class WantedName(TypedDict):
     name: str
 
 
+class WantedOwnChecklist(TypedDict):
+    questions: list[str]
+
+
 class WantedPanel(TypedDict):
     judges: NotRequired[list[str]]
     name: NotRequired[str]
@@ -1066,6 +1166,22 @@ class WantedReview(TypedDict):
 
 class WantedReviews(TypedDict):
     reviews: list[WantedReview]
+
+
+class WantedRules(TypedDict):
+    """
+    What passes; what is left out is the default of the page.
+    """
+
+    shortest: NotRequired[int]
+    longest: NotRequired[int]
+    most_turns: NotRequired[int]
+    languages: NotRequired[str]
+    without_tags: NotRequired[str]
+    last_of_user: NotRequired[bool]
+    difficulty: NotRequired[Literal[0, 2, 3, 4, 5]]
+    similarity: NotRequired[float]
+    tag: NotRequired[str]
 
 
 class WantedRun(TypedDict):

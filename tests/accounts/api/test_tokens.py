@@ -35,6 +35,8 @@ MORE = {
     "/questionnaires/{moment}/": ["put"],
     "/cohorts/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
+    "/drafted-checklists/": ["post"],
+    "/drafted-checklists/{instruction}/": ["put"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
     "/endpoints/": ["post"],
@@ -51,6 +53,15 @@ OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
 CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
+OF_BENCHMARK = {
+    "curation": "get",
+    "curated_instructions": "get",
+    "decide_on_instruction": "post",
+    "apply_curation": "post",
+    "ask_difficulty": "post",
+    "drafted_checklists": "get",
+    "drafted_checklist": "get",
+}
 OF_CHECKLIST = {
     "shared_checklist": ("get", []),
     "propose_criterion": ("post", []),
@@ -117,6 +128,7 @@ SCOPES = {
     "closing": "read",
     **dict.fromkeys(OF_CHECKLIST, "change"),
     "shared_checklists": "read",
+    **{name: "read" if method == "get" else "change" for name, method in OF_BENCHMARK.items()},
     "shared_checklist": "read",
     "draft_checklist_questions": "run",
     "start_checklist": "change",
@@ -297,6 +309,10 @@ def addresses(study, run, fit):
         parts = pattern.pattern.regex.groupindex
         if pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
+        elif pattern.name in OF_BENCHMARK:
+            parts = [study.workspace.slug, study.benchmark.slug]
+            parts += [study.benchmark.instructions.get().public_id] if pattern.name == "drafted_checklist" else []
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), OF_BENCHMARK[pattern.name]
         elif pattern.name in OF_CHECKLIST:
             method, more = OF_CHECKLIST[pattern.name]
             yield (
