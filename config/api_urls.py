@@ -12,6 +12,7 @@ from annotation.api import (
     keeping,
     questions,
     rows,
+    self_naming,
     settings,
     studies as annotation,
     tasks,
@@ -131,6 +132,19 @@ urlpatterns = [
         questions.questionnaire_answers,
         name="questionnaire_answers",
     ),
+    path("w/<str:workspace>/studies/<str:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/tasks/",
+        self_naming.self_naming_tasks,
+        name="self_naming_tasks",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/scan/", self_naming.scan_self_naming, name="scan_self_naming"
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/drop/", self_naming.drop_self_naming, name="drop_self_naming"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/history/", self_naming.history, name="history"),
     path("w/<str:workspace>/studies/<str:slug>/flags/", attention.flags, name="flags"),
     path("w/<str:workspace>/studies/<str:slug>/flags/<int:pk>/settle/", attention.settle_flag, name="settle_flag"),
     path("w/<str:workspace>/studies/<str:slug>/skipped-tasks/", attention.skipped_tasks, name="skipped_tasks"),

@@ -323,6 +323,8 @@ SPECTACULAR_SETTINGS = {
         "EndpointKind": "generation.models.Endpoint.Kind",
         "OfferedScale": "annotation.api.questions.SCALES",
         "ChecklistScale": "annotation.models.Checklist.Scale",
+        "SelfNamingDecision": "annotation.api.self_naming.DECISIONS",
+        "CurationDecision": "generation.web.curation.api.DECISIONS",
     },
 }
 

@@ -27,6 +27,7 @@ from generation.models import Benchmark, Instruction
 from generation.web.curation.forms import LEVELS, LONGEST_LIST, CurationForm, usual_values
 
 STAYING = "stay"
+DECISIONS = list(VERBS)
 
 
 class WantedRulesSerializer(serializers.Serializer[Any]):
@@ -109,7 +110,7 @@ class WantedDecisionSerializer(serializers.Serializer[Any]):
     """What a person decides about an instruction."""
 
     instruction = serializers.CharField(help_text="Its id.")
-    decision = serializers.ChoiceField(choices=list(VERBS), help_text="undo takes the last decision back.")
+    decision = serializers.ChoiceField(choices=DECISIONS, help_text="undo takes the last decision back.")
     reason = serializers.CharField(required=False, allow_blank=True, default="", help_text="Needed to drop it.")
 
 

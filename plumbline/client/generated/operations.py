@@ -544,6 +544,18 @@ class Operations:
         )
         return answered
 
+    def decide_self_naming(
+        self, workspace: str, slug: str, body: shapes.WantedHandling, *, unchanged: bool = False
+    ) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/self-naming/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
@@ -642,6 +654,16 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def drop_self_naming(self, workspace: str, slug: str, body: shapes.WantedDrop) -> shapes.Dropped:
+        """Drop tasks that the scan found from the study; those that a rater was given stay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Dropped = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/drop/", workspace, slug), body=body
         )
         return answered
 
@@ -798,6 +820,16 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "GET", address("w/{}/studies/{}/guideline/", workspace, slug)
+        )
+        return answered
+
+    def history(self, workspace: str, slug: str) -> Iterator[shapes.EventLine]:
+        """List who did what in a study, the first event first (for owners and leads).
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.EventLine] = self._transport.rows(
+            address("w/{}/studies/{}/history/", workspace, slug)
         )
         return answered
 
@@ -1363,6 +1395,16 @@ class Operations:
         answered: Iterator[shapes.Run] = self._transport.rows("runs/")
         return answered
 
+    def scan_self_naming(self, workspace: str, slug: str) -> shapes.Scanned:
+        """Look through the texts of a study for responses that say which model wrote them; 202 where a worker does.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Scanned = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/scan/", workspace, slug)
+        )
+        return answered
+
     def scores(
         self,
         workspace: str,
@@ -1381,6 +1423,26 @@ class Operations:
         answered: Iterator[shapes.Score] = self._transport.rows(
             address("w/{}/studies/{}/scores/", workspace, slug),
             {"criterion": criterion, "every_revision": every_revision, "rater_kind": rater_kind},
+        )
+        return answered
+
+    def self_naming(self, workspace: str, slug: str) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "GET", address("w/{}/studies/{}/self-naming/", workspace, slug)
+        )
+        return answered
+
+    def self_naming_tasks(self, workspace: str, slug: str) -> Iterator[shapes.FoundTask]:
+        """List the tasks that the last scan found, with the words that name a model.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.FoundTask] = self._transport.rows(
+            address("w/{}/studies/{}/self-naming/tasks/", workspace, slug)
         )
         return answered
 

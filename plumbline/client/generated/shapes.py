@@ -28,6 +28,12 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
+class Change(TypedDict):
+    name: str
+    before: str
+    after: str
+
+
 class ChecklistsRow(TypedDict):
     instruction: NotRequired[str]
     category: NotRequired[str]
@@ -170,8 +176,25 @@ class DraftingRun(TypedDict):
     job: str
 
 
+class Dropped(TypedDict):
+    dropped: int
+    stay: int
+
+
 class Erased(TypedDict):
     erased: dict[str, int]
+
+
+class EventLine(TypedDict):
+    """
+    One thing that somebody did in the study.
+    """
+
+    at: str
+    by: str
+    what: str
+    about: str
+    changes: list[Change]
 
 
 class Exclusion(TypedDict):
@@ -193,6 +216,16 @@ class Found(TypedDict):
     good: bool
     text: str
     detail: str
+
+
+class FoundTask(TypedDict):
+    task: str
+    instruction: str
+    response: NotRequired[str | None]
+    model: NotRequired[str | None]
+    words: NotRequired[str | None]
+    excerpt: NotRequired[str | None]
+    dropped: bool
 
 
 class GivenScore(TypedDict):
@@ -594,6 +627,11 @@ class RunProgress(TypedDict):
     projected_money: Decimal | None
 
 
+class Scanned(TypedDict):
+    scanned: bool
+    found: int
+
+
 class Score(TypedDict):
     task: str
     response_a: NotRequired[str | None]
@@ -941,6 +979,15 @@ class WantedDraw(TypedDict):
     dry_run: NotRequired[bool]
 
 
+class WantedDrop(TypedDict):
+    """
+    Which of the tasks that were found are dropped: those of `tasks`, or with `all` every one.
+    """
+
+    tasks: NotRequired[list[str]]
+    all: NotRequired[bool]
+
+
 class WantedEndpoint(TypedDict):
     """
     An endpoint to be added; what is left out is as on the page.
@@ -1040,6 +1087,10 @@ class WantedGuideline(TypedDict):
 
     en: NotRequired[str]
     zh: NotRequired[str]
+
+
+class WantedHandling(TypedDict):
+    decision: Literal["mask", "keep", "undecided"]
 
 
 class WantedJudge(TypedDict):
@@ -1746,6 +1797,17 @@ class RunState(TypedDict):
     finished_at: NotRequired[str | None]
     progress: RunProgress
     manifest: Any
+
+
+class SelfNaming(TypedDict):
+    """
+    What becomes of responses that say which model wrote them.
+    """
+
+    decision: Literal["mask", "keep", "undecided"]
+    scanned_at: str | None
+    found: int
+    undecided: int
 
 
 class SentTruth(TypedDict):

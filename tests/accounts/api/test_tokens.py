@@ -31,6 +31,7 @@ MORE = {
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/adjudication/": ["put"],
+    "/self-naming/": ["put"],
     "/studies/{slug}/rubric/": ["put"],
     "/questionnaires/{moment}/": ["put"],
     "/cohorts/": ["post"],
@@ -51,6 +52,13 @@ OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
+NAMING = {
+    "self_naming": "read",
+    "self_naming_tasks": "read",
+    "scan_self_naming": "change",
+    "drop_self_naming": "change",
+    "history": "ratings",
+}
 OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
 CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
 OF_BENCHMARK = {
@@ -126,6 +134,7 @@ SCOPES = {
     **dict.fromkeys(OF_CONDUCT, "ratings"),
     **dict.fromkeys(CONDUCTING, "change"),
     "closing": "read",
+    **NAMING,
     **dict.fromkeys(OF_CHECKLIST, "change"),
     "shared_checklists": "read",
     **{name: "read" if method == "get" else "change" for name, method in OF_BENCHMARK.items()},
@@ -204,6 +213,7 @@ OF_STUDY = {
     **dict.fromkeys(
         ("task_answers", "adjudication", "release_task", "set_task_aside"), lambda study: [study.tasks.get().public_id]
     ),
+    **dict.fromkeys(NAMING, lambda study: []),
     **dict.fromkeys(("study_rubric", "questionnaire_answers"), lambda study: []),
     "questionnaire": lambda study: ["before"],
     "settle_flag": lambda study: [study.tasks.get().flags.get().pk],
@@ -224,6 +234,8 @@ OF_STUDY = {
 """What follows the study in these addresses."""
 POSTED = (
     *CONDUCTING,
+    "scan_self_naming",
+    "drop_self_naming",
     "steer_study",
     "archive_study",
     "restore_study",
