@@ -1,6 +1,7 @@
 """API endpoints for tasks on which raters disagree: the queue, all answers to a task, a lead's own, and more ratings."""
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 from django.db import transaction
@@ -60,6 +61,12 @@ class DisagreementsSerializer(serializers.Serializer[Any]):
 class WantedQueueSerializer(serializers.Serializer[Any]):
     least = serializers.FloatField(required=False, default=0.0, min_value=0, max_value=WIDEST)
     most = serializers.IntegerField(required=False, default=50, min_value=1, max_value=MOST_LISTED)
+
+    def validate_least(self, least: float) -> float:
+        """Refuse "nan", which is within any bounds."""
+        if isnan(least):
+            raise serializers.ValidationError(_("Enter a number."))
+        return least
 
 
 class GivenScoreSerializer(serializers.ModelSerializer[Score]):

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.api.tokens import issue_token
 from accounts.models import Event
 from annotation.answers.recording import skip
 from annotation.assignment.new_slots import make_seats
@@ -93,7 +94,7 @@ class TestDisagreements:
             one["task"] for one in read(client, lead, "disagreements", *of(study), query="?least=20")["results"]
         ] == [task.public_id]
         assert len(read(client, lead, "disagreements", *of(study), query="?most=1")["results"]) == 1
-        for query in ("?least=51", "?least=x", "?most=0", "?most=501"):
+        for query in ("?least=51", "?least=x", "?least=nan", "?most=0", "?most=501"):
             assert send(client, lead, "disagreements", *of(study), method="get", query=query).status_code == 400, query
 
     def test_of_a_large_study_are_measured_by_a_worker(self, client, study, lead, monkeypatch):
@@ -197,9 +198,12 @@ class TestATask:
 
 class TestMoreRatings:
     def test_of_one_task_are_requested_once_for_a_key(self, client, study, lead, task):
-        sent = {"task": task.public_id, "more": 2}
-        first = send(client, lead, "request_ratings", *of(study), sent=sent)
-        assert (first.status_code, first.json()) == (201, {"ratings": 2, "tasks": 1})
+        _token, secret = issue_token(user=lead, name="script", scopes=["change"])
+        headers = {"Authorization": f"Bearer {secret}", "Idempotency-Key": "once"}
+        sent, address = {"task": task.public_id, "more": 2}, reverse("api:request_ratings", args=of(study))
+        for _again in range(2):
+            answer = client.post(address, sent, content_type="application/json", headers=headers)
+            assert (answer.status_code, answer.json()) == (201, {"ratings": 2, "tasks": 1})
         assert Seat.objects.filter(task=task, state="free").count() == 2
         assert Event.objects.get(verb="add_overlap").actor == lead
 
