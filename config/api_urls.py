@@ -12,7 +12,17 @@ from generation import api as generation
 from generation.web.endpoints import api as served
 from generation.web.responses import api as texts
 from generation.web.webhooks import api as webhooks
-from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging, routing
+from judging.api import (
+    aligning,
+    archives,
+    comparisons,
+    jobs,
+    making,
+    probing,
+    results as judging,
+    routing,
+    runs,
+)
 
 app_name = "api"
 urlpatterns = [
@@ -146,7 +156,16 @@ urlpatterns = [
     path("runs/<str:public_id>/bridge/", comparisons.bridge, name="bridge"),
     path("runs/<str:public_id>/probes/", probing.run_probes, name="run_probes"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),
-    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
+    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel|retry)/$", judging.steer_run, name="steer_run"),
+    path("runs/<str:public_id>/label/", runs.label, name="label_run"),
+    path("runs/<str:public_id>/budget/", runs.budget, name="run_budget"),
+    path("runs/<str:public_id>/reviews/", runs.reviews, name="reviews"),
+    path("runs/<str:public_id>/checks/", runs.checks, name="drawn_checks"),
+    path("runs/<str:public_id>/compare/", runs.compare, name="compare_runs"),
+    path("runs/<str:public_id>/compare/verdicts/", runs.compared_verdicts, name="compared_verdicts"),
+    path("runs/<str:public_id>/verdicts/<int:item>/", runs.verdict, name="verdict"),
+    path("runs/<str:public_id>/files/<str:name>/", runs.run_file, name="run_file"),
+    path("runs/<str:public_id>/items/", runs.run_items, name="run_items"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
     path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", judging.rankings, name="rankings"),
     path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", judging.lengths, name="lengths"),

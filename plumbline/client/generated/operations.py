@@ -374,6 +374,28 @@ class Operations:
         answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
         return answered
 
+    def compare_runs(self, public_id: str, *, with_run: str) -> shapes.ComparedRuns:
+        """Return how the verdicts of two runs over one study or benchmark differ; `compare/verdicts/` has them one by one.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedRuns = self._transport.answer(
+            "GET", address("runs/{}/compare/", public_id), query={"with_run": with_run}
+        )
+        return answered
+
+    def compared_verdicts(
+        self, public_id: str, *, show: Literal["", "all", "higher", "lower", "moved", "turned"] = "", with_run: str
+    ) -> Iterator[shapes.MovedVerdict]:
+        """Return the verdicts of two runs over one study or benchmark beside each other.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MovedVerdict] = self._transport.rows(
+            address("runs/{}/compare/verdicts/", public_id), {"show": show, "with_run": with_run}
+        )
+        return answered
+
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
@@ -421,6 +443,16 @@ class Operations:
         )
         return answered
 
+    def draw_checks(self, public_id: str, body: shapes.WantedChecks) -> shapes.DrawnChecks:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DrawnChecks = self._transport.answer(
+            "POST", address("runs/{}/checks/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def draw_for_people(self, workspace: str, slug: str, body: shapes.WantedDraw) -> dict[str, Any]:
         """Draw instructions for people and open their study (201 with the frozen draw), or say what would be drawn.
 
@@ -429,6 +461,14 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body, keyed=True
         )
+        return answered
+
+    def drawn_checks(self, public_id: str) -> list[shapes.DrawnChecks]:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.DrawnChecks] = self._transport.answer("GET", address("runs/{}/checks/", public_id))
         return answered
 
     def duplicate_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
@@ -662,6 +702,16 @@ class Operations:
         """
         answered: shapes.Task = self._transport.answer(
             "GET", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task)
+        )
+        return answered
+
+    def label_run(self, public_id: str, body: shapes.WantedLabel) -> shapes.LabelledRun:
+        """Give a run a name of your own (for owners and leads), or take it away.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.LabelledRun = self._transport.answer(
+            "POST", address("runs/{}/label/", public_id), body=body, keyed=True
         )
         return answered
 
@@ -982,6 +1032,24 @@ class Operations:
         )
         return answered
 
+    def review_run(self, public_id: str, body: shapes.WantedReview) -> shapes.KeptStudy:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("runs/{}/reviews/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def reviews(self, public_id: str) -> list[shapes.KeptStudy]:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.KeptStudy] = self._transport.answer("GET", address("runs/{}/reviews/", public_id))
+        return answered
+
     def routing(self, workspace: str, slug: str) -> dict[str, Any]:
         """The draws of a study and people's means from them: the output of `manage.py review --estimate --json`.
 
@@ -1004,6 +1072,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: shapes.RunState = self._transport.answer("GET", address("runs/{}/", public_id))
+        return answered
+
+    def run_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("runs/{}/budget/", public_id))
+        return answered
+
+    def run_file(self, public_id: str, name: Literal["manifest.json", "report.json"]) -> dict[str, Any]:
+        """Return a file of a run: its manifest with its prompts, or its counts, which add up.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("runs/{}/files/{}/", public_id, name))
+        return answered
+
+    def run_items(self, public_id: str, *, raw: bool = False) -> Download:
+        """Return every item of a run with its verdict, tokens and cost, as a table (CSV).
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("runs/{}/items/", public_id), {"raw": raw})
         return answered
 
     def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
@@ -1063,6 +1155,16 @@ class Operations:
         )
         return answered
 
+    def set_run_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("runs/{}/budget/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
         """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
 
@@ -1107,10 +1209,11 @@ class Operations:
         )
         return answered
 
-    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "start"]) -> shapes.RunState:
-        """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it.
+    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "retry", "start"]) -> shapes.RunState:
+        """Start (or resume), pause or cancel a run, or ask again for unusable verdicts; 400 if its state does not allow
+        it.
 
-        Needs a token with the scope `change`, or `run` to start.
+        Needs a token with the scope `change`, or `run` to start, or `run` to retry.
         """
         answered: shapes.RunState = self._transport.answer("POST", address("runs/{}/{}/", public_id, verb))
         return answered
@@ -1260,6 +1363,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.TableUpload = self._transport.answer("GET", address("uploads/{}/", public_id))
+        return answered
+
+    def verdict(self, public_id: str, item: int) -> shapes.WholeVerdict:
+        """Return one verdict whole: the texts, every score and reason, every raw reply, and people's answers to the task.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.WholeVerdict = self._transport.answer("GET", address("runs/{}/verdicts/{}/", public_id, item))
         return answered
 
     def verdicts(

@@ -28,6 +28,16 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
+class Budget(TypedDict):
+    """
+    The most that a run may spend; null is no limit.
+    """
+
+    budget_calls: int | None
+    budget_tokens: int | None
+    budget_money: Decimal | None
+
+
 class ChecklistsRow(TypedDict):
     instruction: NotRequired[str]
     category: NotRequired[str]
@@ -191,6 +201,15 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class MeanChange(TypedDict):
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    clusters: int
+
+
 class Message(TypedDict):
     message: NotRequired[str]
 
@@ -215,6 +234,22 @@ class ModelCounts(TypedDict):
     done: int
     failed: int
     waiting: int
+
+
+class MovedVerdict(TypedDict):
+    """
+    A response, or pair, with the scores of both runs.
+    """
+
+    first: int
+    second: int
+    instruction: str
+    response_a: str
+    response_b: str | None
+    score_of: str
+    before: float
+    after: float
+    change: float
 
 
 class NewWebhook(TypedDict):
@@ -291,6 +326,11 @@ class PatchedWebhookChanges(TypedDict):
     url: NotRequired[str]
     events: NotRequired[list[str]]
     active: NotRequired[bool]
+
+
+class PersonsAnswer(TypedDict):
+    rater: str
+    answers: list[CriterionScore]
 
 
 class PreferencesRow(TypedDict):
@@ -624,6 +664,15 @@ class WantedAnchors(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedChecks(TypedDict):
+    """
+    A study in which people answer some of the run's instruction checks.
+    """
+
+    sample: NotRequired[int]
+    raters: NotRequired[int]
+
+
 class WantedCohort(TypedDict):
     """
     A cohort to be made.
@@ -790,6 +839,10 @@ class WantedJudge(TypedDict):
     parameters: NotRequired[dict[str, Any]]
 
 
+class WantedLabel(TypedDict):
+    label: str
+
+
 class WantedLook(TypedDict):
     judge: str
     look: int
@@ -839,6 +892,15 @@ class WantedProposal(TypedDict):
     model: str
     judge: NotRequired[str]
     price_only: NotRequired[bool]
+
+
+class WantedReview(TypedDict):
+    """
+    A study in which people review some of the run's verdicts.
+    """
+
+    sample: NotRequired[int]
+    reviewers: NotRequired[int]
 
 
 class WantedRun(TypedDict):
@@ -941,6 +1003,40 @@ class Webhook(TypedDict):
     created_at: str
 
 
+class WholeVerdict(TypedDict):
+    """
+    A verdict with the texts that it is about, every raw reply, and what people answered to the same task.
+    """
+
+    item: int
+    position: int
+    instruction: str
+    response_a: str
+    response_b: NotRequired[str | None]
+    model_a: NotRequired[str | None]
+    model_b: NotRequired[str | None]
+    shown_first: str
+    juror: int
+    repeat: int
+    canary: str
+    status: str
+    reason: str
+    score: NotRequired[float | None]
+    score_of: NotRequired[str | None]
+    answers: list[CriterionScore]
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    replies: list[RawReply] | None
+    instruction_text: str
+    text_a: str
+    text_b: str | None
+    people: list[PersonsAnswer]
+    people_mean: float | None
+
+
 class Cohort(TypedDict):
     id: int
     name: str
@@ -950,6 +1046,19 @@ class Cohort(TypedDict):
     joins_per_hour: NotRequired[int | None]
     raters: NotRequired[int]
     is_open: bool
+
+
+class ComparedRuns(TypedDict):
+    """
+    Two runs side by side: what moved between their verdicts, and by how much on average.
+    """
+
+    counts: dict[str, int]
+    mean_change: MeanChange | None
+    first_only: int
+    second_only: int
+    unlike: int
+    discredited: list[str]
 
 
 class Criterion(TypedDict):
@@ -980,6 +1089,19 @@ class Delivery(TypedDict):
     reply: NotRequired[str]
     problem: NotRequired[str]
     body: str
+
+
+class DrawnChecks(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    status: str
+    archived_at: str | None
+    agreement: dict[str, Any] | None
 
 
 class Endpoint(TypedDict):
@@ -1093,6 +1215,27 @@ class KnownAnswer(TypedDict):
     purpose: NotRequired[Literal["gold", "training", "qualification"]]
     expected: dict[str, Any]
     why: NotRequired[dict[str, str]]
+
+
+class LabelledRun(TypedDict):
+    """
+    A run with the name that a lead gave it.
+    """
+
+    id: str
+    judge: str
+    workspace: str
+    study: str
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    discredited: bool
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    started_at: NotRequired[str | None]
+    finished_at: NotRequired[str | None]
+    label: NotRequired[str]
 
 
 class MadeStudy(TypedDict):

@@ -37,9 +37,25 @@ MORE = {
     "/endpoints/": ["post"],
     "/endpoints/{id}/": ["patch", "delete"],
     "/models/{id}/": ["patch", "delete"],
+    "/runs/{public_id}/reviews/": ["post"],
+    "/runs/{public_id}/checks/": ["post"],
 }
 """Methods that change what the address returns, by its end."""
-VERBS = ("start", "pause", "cancel")
+COSTLY = {"/runs/{public_id}/budget/": ["put"]}
+"""Those by which money may be spent."""
+VERBS = ("start", "pause", "cancel", "retry")
+OF_RUN = {
+    "label_run": lambda run: [],
+    "run_budget": lambda run: [],
+    "reviews": lambda run: [],
+    "drawn_checks": lambda run: [],
+    "compare_runs": lambda run: [],
+    "compared_verdicts": lambda run: [],
+    "verdict": lambda run: [run.items.first().pk],
+    "run_file": lambda run: ["report.json"],
+    "run_items": lambda run: [],
+}
+"""What follows the run in these addresses."""
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
@@ -141,9 +157,19 @@ SCOPES = {
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
+    "label_run": "change",
+    "run_budget": "read",
+    "reviews": "read",
+    "drawn_checks": "read",
+    "compare_runs": "read",
+    "compared_verdicts": "read",
+    "verdict": "ratings",
+    "run_file": "read",
+    "run_items": "read",
     "start": "run",
     "pause": "change",
     "cancel": "change",
+    "retry": "run",
 }
 """The scope of every address, and of every verb of the address that steers a run."""
 
@@ -262,6 +288,9 @@ def addresses(study, run, fit):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in ("add_version", "propose_prompt", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
+        elif pattern.name in OF_RUN:
+            path = reverse(f"api:{pattern.name}", args=[run.public_id, *OF_RUN[pattern.name](run)])
+            yield pattern.name, path, "post" if pattern.name == "label_run" else "get"
         elif pattern.name == "draw_anchors":
             yield pattern.name, reverse("api:draw_anchors", args=[run.public_id]), "post"
         elif pattern.name == "probe_judge":
@@ -352,11 +381,13 @@ def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, l
 def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     schema = client.get("/api/v1/schema/", **bearer(lead, ["read"])).json()
     operations = [one for path in schema["paths"].values() for one in path.values()]
-    # The schema is not in itself, three verbs are one address, and MORE have several methods.
-    assert len(operations) == len(SCOPES) - len(VERBS) + sum(len(methods) for methods in MORE.values())
-    for name, methods in MORE.items():
-        (path,) = [one for one in schema["paths"] if one.endswith(name)]
-        assert all(schema["paths"][path][method]["x-scope"] == "change" for method in methods)
+    # The schema is not in itself, four verbs are one address, and MORE and COSTLY have several methods.
+    more = sum(len(methods) for known in (MORE, COSTLY) for methods in known.values())
+    assert len(operations) == len(SCOPES) - len(VERBS) + more
+    for scope, known in (("change", MORE), ("run", COSTLY)):
+        for name, methods in known.items():
+            (path,) = [one for one in schema["paths"] if one.endswith(name)]
+            assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
     for operation in operations:
         assert operation["x-scope"] in EVERYTHING
         assert f"Needs a token with the scope `{operation['x-scope']}`" in operation["description"]
@@ -364,7 +395,7 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     steering = {one["operationId"]: one for one in operations if "x-scope-by-verb" in one}
     by_verb = {name: (one["x-scope"], one["x-scope-by-verb"]) for name, one in steering.items()}
     assert by_verb == {
-        "steer_run": ("change", {"start": "run"}),
+        "steer_run": ("change", {"start": "run", "retry": "run"}),
         "steer_generation": ("change", {"start": "run", "retry": "run"}),
     }
 

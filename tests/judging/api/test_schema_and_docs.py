@@ -89,9 +89,11 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "task": study.tasks.first().public_id,
             "job_id": f"run-{run.public_id}",
             "number": "2",
+            "item": run.items.first().pk,
+            "name": "report.json",
             "public_id": fit.public_id if "/fits/" in operation.path else run.public_id,
         }
-        for parts in (known, {**dict.fromkeys(known, "nothing"), "id": 10**9, "pk": 10**9}):
+        for parts in (known, {**dict.fromkeys(known, "nothing"), "id": 10**9, "pk": 10**9, "item": 10**9}):
             named = {one.name for one in operation.path_parameters}
             case = operation.Case(path_parameters={name: parts[name] for name in named})
             response = case.call(headers={"Authorization": token})
