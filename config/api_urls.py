@@ -18,6 +18,7 @@ from judging.api import (
     comparisons,
     jobs,
     making,
+    monitoring,
     probing,
     results as judging,
     routing,
@@ -143,6 +144,14 @@ urlpatterns = [
     path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),
     path("w/<str:workspace>/studies/<str:slug>/runs/", making.run_on_study, name="run_on_study"),
     path("w/<str:workspace>/benchmarks/<str:slug>/runs/", making.run_on_benchmark, name="run_on_benchmark"),
+    path("monitors/", monitoring.monitors, name="monitors"),
+    path("w/<str:workspace>/monitors/", monitoring.make_monitor, name="make_monitor"),
+    path("monitors/<str:public_id>/", monitoring.monitor, name="monitor"),
+    re_path(
+        r"^monitors/(?P<public_id>[^/]+)/(?P<verb>pause|resume|run)/$", monitoring.steer_monitor, name="steer_monitor"
+    ),
+    path("monitors/<str:public_id>/moved/", monitoring.moved, name="monitored_verdicts"),
+    path("monitors/<str:public_id>/baseline/", monitoring.new_baseline, name="set_baseline"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),

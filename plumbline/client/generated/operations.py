@@ -324,6 +324,18 @@ class Operations:
         )
         return answered
 
+    def change_monitor(
+        self, public_id: str, body: shapes.PatchedTerms, *, unchanged: bool = False
+    ) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "PATCH", address("monitors/{}/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_study_settings(
         self, workspace: str, slug: str, body: Mapping[str, Any], *, unchanged: bool = False
     ) -> dict[str, Any]:
@@ -793,6 +805,16 @@ class Operations:
         )
         return answered
 
+    def make_monitor(self, workspace: str, body: shapes.WantedMonitor) -> shapes.Monitor:
+        """Make a drift monitor (for owners and leads); workers start its first round at once, which may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Monitor = self._transport.answer(
+            "POST", address("w/{}/monitors/", workspace), body=body, keyed=True
+        )
+        return answered
+
     def make_panel(self, workspace: str, slug: str, body: shapes.WantedPanel) -> dict[str, Any]:
         """Make a judge of the study's fitted panel (for owners and leads), and begin the run of its verdicts, without
         calls.
@@ -850,6 +872,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Model] = self._transport.rows("models/")
+        return answered
+
+    def monitor(self, public_id: str) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.MonitorState = self._transport.answer("GET", address("monitors/{}/", public_id))
+        return answered
+
+    def monitored_verdicts(self, public_id: str) -> Iterator[shapes.MonitoredVerdict]:
+        """Return the answers that moved between the latest round that changed and its baseline, the largest first.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MonitoredVerdict] = self._transport.rows(address("monitors/{}/moved/", public_id))
+        return answered
+
+    def monitors(self) -> Iterator[shapes.Monitor]:
+        """Return the drift monitors of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Monitor] = self._transport.rows("monitors/")
         return answered
 
     def own_data(self) -> dict[str, Any]:
@@ -1155,6 +1201,16 @@ class Operations:
         )
         return answered
 
+    def set_baseline(self, public_id: str, body: shapes.WantedBaseline) -> shapes.MonitorState:
+        """Compare later rounds with the latest one, whose check found a change (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/baseline/", public_id), body=body
+        )
+        return answered
+
     def set_run_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
         """Return what a run may spend, or set it (for owners and leads), also while it is running.
 
@@ -1195,6 +1251,16 @@ class Operations:
         Needs a token with the scope `change`, or `run` to start, or `run` to retry.
         """
         answered: shapes.GenerationRun = self._transport.answer("POST", address("generation/{}/{}/", public_id, verb))
+        return answered
+
+    def steer_monitor(self, public_id: str, verb: Literal["pause", "resume", "run"]) -> shapes.MonitorState:
+        """Pause a monitor, resume it, or run a round now; 400 while one is running. Rounds may cost money.
+
+        Needs a token with the scope `change`, or `run` to resume, or `run` to run.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/{}/", public_id, verb), keyed=True
+        )
         return answered
 
     def steer_rater(

@@ -38,6 +38,22 @@ class Budget(TypedDict):
     budget_money: Decimal | None
 
 
+class Change(TypedDict):
+    """
+    This round minus what it is compared with; flagged if p is below alpha.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+    p: float
+    alpha: float
+    reach: float
+    flagged: bool
+
+
 class ChecklistsRow(TypedDict):
     instruction: NotRequired[str]
     category: NotRequired[str]
@@ -236,6 +252,37 @@ class ModelCounts(TypedDict):
     waiting: int
 
 
+class Monitor(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+
+
+class MonitoredVerdict(TypedDict):
+    """
+    An answer that differs between two rounds; null where a round has no usable one.
+    """
+
+    task: str
+    instruction: str
+    criterion: str
+    before: float | None
+    after: float | None
+    share: float | None
+    item_before: NotRequired[int | None]
+    item_after: NotRequired[int | None]
+
+
 class MovedVerdict(TypedDict):
     """
     A response, or pair, with the scores of both runs.
@@ -316,6 +363,15 @@ class PatchedModelChanges(TypedDict):
     currency: NotRequired[str]
     priced_on: NotRequired[str | None]
     fictional: NotRequired[bool]
+
+
+class PatchedTerms(TypedDict):
+    """
+    The interval between rounds and the most that one may cost; what is left out stays.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
 
 
 class PatchedWebhookChanges(TypedDict):
@@ -575,6 +631,18 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class Significance(TypedDict):
+    """
+    A mean with its 95 % interval over whole instructions.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -613,6 +681,12 @@ class TruthRow(TypedDict):
 
 class Undone(TypedDict):
     removed: dict[str, int]
+
+
+class UnfinishedRound(TypedDict):
+    run: str
+    status: str
+    message: str
 
 
 class Verdict(TypedDict):
@@ -662,6 +736,10 @@ class WantedAnchors(TypedDict):
     budget_tokens: NotRequired[int | None]
     budget_money: NotRequired[Decimal | None]
     price_only: NotRequired[bool]
+
+
+class WantedBaseline(TypedDict):
+    run: str
 
 
 class WantedChecks(TypedDict):
@@ -864,6 +942,19 @@ class WantedModel(TypedDict):
     currency: NotRequired[str]
     priced_on: NotRequired[str | None]
     fictional: NotRequired[bool]
+
+
+class WantedMonitor(TypedDict):
+    """
+    A monitor to be made. Its tasks are drawn now and never change; the first round is due at once.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
+    study: str
+    judge: str
+    tasks: NotRequired[int]
+    seed: NotRequired[int]
 
 
 class WantedName(TypedDict):
@@ -1337,6 +1428,24 @@ class Response(TypedDict):
     created_at: str
 
 
+class Round(TypedDict):
+    """
+    A finished round; a level is null where there are too few answers.
+    """
+
+    number: int
+    run: str
+    finished_at: str | None
+    baseline: int
+    flagged: bool
+    silent: bool
+    unscored: int
+    score: Significance | None
+    agreement_with_baseline: Significance | None
+    agreement_with_people: Significance | None
+    changes: dict[str, Change]
+
+
 class Rubric(TypedDict):
     key: str
     version: NotRequired[int]
@@ -1463,3 +1572,22 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class MonitorState(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+    baseline: int
+    rounds: list[Round]
+    others: list[UnfinishedRound]

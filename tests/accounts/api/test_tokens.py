@@ -21,7 +21,7 @@ from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
-from judging.models import Alignment
+from judging.models import Alignment, Watch
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
@@ -41,7 +41,7 @@ MORE = {
     "/runs/{public_id}/checks/": ["post"],
 }
 """Methods that change what the address returns, by its end."""
-COSTLY = {"/runs/{public_id}/budget/": ["put"]}
+COSTLY = {"/runs/{public_id}/budget/": ["put"], "/monitors/{public_id}/": ["patch"]}
 """Those by which money may be spent."""
 VERBS = ("start", "pause", "cancel", "retry")
 OF_RUN = {
@@ -56,6 +56,8 @@ OF_RUN = {
     "run_items": lambda run: [],
 }
 """What follows the run in these addresses."""
+OF_MONITOR = {"monitor": [], "steer_monitor": ["pause"], "monitored_verdicts": [], "set_baseline": []}
+"""What follows the monitor in these addresses."""
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
@@ -157,6 +159,12 @@ SCOPES = {
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
+    "monitors": "read",
+    "make_monitor": "run",
+    "monitor": "read",
+    "steer_monitor": "change",
+    "monitored_verdicts": "read",
+    "set_baseline": "change",
     "label_run": "change",
     "run_budget": "read",
     "reviews": "read",
@@ -229,6 +237,7 @@ def filled(slug):
     run = plan_run(judge=create_judge(model=model), study=study)
     GenerationRun.objects.create(benchmark=study.benchmark, name="written")
     Alignment.objects.create(study=study, baseline=run.judge, criterion="item0", shares=[0.3, 0.3, 0.4], parts=PARTS)
+    Watch.objects.create(study=study, judge=run.judge, tasks=[study.tasks.get().pk], next_at=timezone.now())
     fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
     user, sent = (
         make_user("lead", study.workspace, username=f"sender-{slug}"),
@@ -332,8 +341,11 @@ def addresses(study, run, fit):
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
             method = "post" if pattern.name in POSTED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name == "make_judge":
-            yield pattern.name, reverse("api:make_judge", args=[study.workspace.slug]), "post"
+        elif pattern.name in ("make_judge", "make_monitor"):
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name in OF_MONITOR:
+            path = reverse(f"api:{pattern.name}", args=[study.watches.get().public_id, *OF_MONITOR[pattern.name]])
+            yield pattern.name, path, "post" if pattern.name in ("steer_monitor", "set_baseline") else "get"
         elif pattern.name in ("run_on_benchmark", "start_generation"):
             parts = [study.workspace.slug, study.benchmark.slug]
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), "post"
@@ -397,6 +409,7 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     assert by_verb == {
         "steer_run": ("change", {"start": "run", "retry": "run"}),
         "steer_generation": ("change", {"start": "run", "retry": "run"}),
+        "steer_monitor": ("change", {"resume": "run", "run": "run"}),
     }
 
 

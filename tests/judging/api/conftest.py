@@ -43,7 +43,9 @@ def call(client, lead):
 
     def called(method, name, *parts, sent=None, status=200, user=lead, **headers):
         path = reverse(f"api:{name}", args=parts)
-        options = {"headers": {**tokens.setdefault(user.pk, head(user)), **headers}}
+        if user.pk not in tokens:
+            tokens[user.pk] = head(user)
+        options = {"headers": {**tokens[user.pk], **headers}}
         if method in ("get", "delete"):
             answer = getattr(client, method)(path, sent or {}, **options)
         else:
