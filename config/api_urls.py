@@ -23,6 +23,7 @@ from judging.api import (
     results as judging,
     routing,
     runs,
+    trials,
 )
 
 app_name = "api"
@@ -152,6 +153,10 @@ urlpatterns = [
     ),
     path("monitors/<str:public_id>/moved/", monitoring.moved, name="monitored_verdicts"),
     path("monitors/<str:public_id>/baseline/", monitoring.new_baseline, name="set_baseline"),
+    path("w/<str:workspace>/trials/", trials.start_trial, name="start_trial"),
+    path("trials/<str:public_id>/", trials.trial, name="trial"),
+    path("trials/<str:public_id>/answers/", trials.tried_answers, name="tried_answers"),
+    path("trials/<str:public_id>/stop/", trials.stop_trial, name="stop_trial"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),

@@ -1231,6 +1231,19 @@ class Operations:
         )
         return answered
 
+    def start_trial(self, workspace: str, body: shapes.WantedTrial) -> dict[str, Any] | shapes.Trial:
+        """Try a version of a prompt on real answers (for owners and leads; 201), or price it: each answer is asked about
+        once.
+
+        Nothing of a trial is a result, and it is deleted after 90 days.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] | shapes.Trial = self._transport.answer(
+            "POST", address("w/{}/trials/", workspace), body=body, keyed=True
+        )
+        return answered
+
     def steer_cohort(
         self, workspace: str, slug: str, id: str, verb: Literal["renew", "revoke"], body: shapes.Days
     ) -> shapes.OpenCohort:
@@ -1292,6 +1305,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/{}/", workspace, slug, verb))
+        return answered
+
+    def stop_trial(self, public_id: str) -> shapes.Trial:
+        """End a trial (for owners and leads); a call that is under way still comes back. One that has ended stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Trial = self._transport.answer("POST", address("trials/{}/stop/", public_id))
         return answered
 
     def studies(self) -> Iterator[shapes.Study]:
@@ -1376,6 +1397,22 @@ class Operations:
             address("w/{}/studies/{}/transport/", workspace, slug),
             query={"judge": judge, "margin": margin, "shape": shape},
         )
+        return answered
+
+    def trial(self, public_id: str) -> shapes.Trial:
+        """Return a trial: its state, its cost, and how many answers came back.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Trial = self._transport.answer("GET", address("trials/{}/", public_id))
+        return answered
+
+    def tried_answers(self, public_id: str) -> list[shapes.TriedAnswer]:
+        """Return what came back of a trial, answer by answer, beside the means of people's answers about the same.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.TriedAnswer] = self._transport.answer("GET", address("trials/{}/answers/", public_id))
         return answered
 
     def undo_loading(self, id: int) -> shapes.Undone:

@@ -672,6 +672,35 @@ class StudyState(TypedDict):
     provenance: list[str]
 
 
+class Trial(TypedDict):
+    id: str
+    workspace: str
+    model: str
+    method: str
+    prompt: str
+    prompt_hash: str
+    parameters: NotRequired[Any]
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    answers: int
+    settled: int
+    unusable: int
+    cost: str
+    currency: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    kept_until: str
+
+
+class TriedCriterion(TypedDict):
+    question: str
+    score: float | None
+    reason: str
+    people: float | None
+    raters: int
+    difference: float | None
+
+
 class TruthRow(TypedDict):
     item: str
     value: Any
@@ -1070,6 +1099,47 @@ class WantedStudy(TypedDict):
     stop_models: NotRequired[list[str]]
     stop_error: NotRequired[float]
     launch: NotRequired[bool]
+
+
+class WantedTrial(TypedDict):
+    """
+    A trial to be begun, of answers of a study or of a benchmark.
+    """
+
+    method: Literal[
+        "checklist",
+        "overall",
+        "overall_with_checklist",
+        "stars",
+        "stars_objective",
+        "pair_of_three",
+        "pair_of_three_reference",
+        "pair_of_four",
+        "pair_of_five",
+        "graded_score",
+        "instruction_check",
+        "embedding",
+        "perplexity",
+        "random",
+        "shorter",
+        "longer",
+        "rouge",
+        "rouge_1",
+        "first",
+        "second",
+        "composite",
+    ]
+    model: str
+    prompt: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    parameters: NotRequired[dict[str, Any]]
+    study: NotRequired[str]
+    benchmark: NotRequired[str]
+    number: NotRequired[int]
+    answers: NotRequired[Literal[1, 5]]
+    agreed_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
 
 
 class WantedVersion(TypedDict):
@@ -1572,6 +1642,26 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class TriedAnswer(TypedDict):
+    """
+    An answer that was asked about, and what came back.
+    """
+
+    about: str
+    task: NotRequired[str | None]
+    response: NotRequired[str | None]
+    status: str
+    reason: str
+    reply: str
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    distance: float | None
+    criteria: list[TriedCriterion]
 
 
 class MonitorState(TypedDict):

@@ -21,7 +21,7 @@ from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
-from judging.models import Alignment, Watch
+from judging.models import Alignment, PromptTrial, Watch
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
@@ -58,6 +58,7 @@ OF_RUN = {
 """What follows the run in these addresses."""
 OF_MONITOR = {"monitor": [], "steer_monitor": ["pause"], "monitored_verdicts": [], "set_baseline": []}
 """What follows the monitor in these addresses."""
+OF_TRIAL = ("trial", "tried_answers", "stop_trial")
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
@@ -159,6 +160,10 @@ SCOPES = {
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
+    "start_trial": "run",
+    "trial": "read",
+    "tried_answers": "ratings",
+    "stop_trial": "change",
     "monitors": "read",
     "make_monitor": "run",
     "monitor": "read",
@@ -238,6 +243,7 @@ def filled(slug):
     GenerationRun.objects.create(benchmark=study.benchmark, name="written")
     Alignment.objects.create(study=study, baseline=run.judge, criterion="item0", shares=[0.3, 0.3, 0.4], parts=PARTS)
     Watch.objects.create(study=study, judge=run.judge, tasks=[study.tasks.get().pk], next_at=timezone.now())
+    PromptTrial.objects.create(language_model=model, method="checklist", prompt="a", prompt_hash="b", source="study:1")
     fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
     user, sent = (
         make_user("lead", study.workspace, username=f"sender-{slug}"),
@@ -341,8 +347,11 @@ def addresses(study, run, fit):
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
             method = "post" if pattern.name in POSTED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name in ("make_judge", "make_monitor"):
+        elif pattern.name in ("make_judge", "make_monitor", "start_trial"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name in OF_TRIAL:
+            path = reverse(f"api:{pattern.name}", args=[run.judge.language_model.prompt_trials.get().public_id])
+            yield pattern.name, path, "post" if pattern.name == "stop_trial" else "get"
         elif pattern.name in OF_MONITOR:
             path = reverse(f"api:{pattern.name}", args=[study.watches.get().public_id, *OF_MONITOR[pattern.name]])
             yield pattern.name, path, "post" if pattern.name in ("steer_monitor", "set_baseline") else "get"

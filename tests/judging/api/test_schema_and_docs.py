@@ -25,8 +25,9 @@ from annotation.models import Cohort
 from calibration.fits.store import run_fit
 from generation.models import Endpoint, Import, Instruction, LanguageModel
 from judging.archive.made_files import ask_for
-from judging.judges.making import create_judge
+from judging.judges.making import create_judge, stock_prompt
 from judging.models import Watch
+from judging.trials.records import begin_trial, draft_judge
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, plan_run
 
 pytestmark = pytest.mark.django_db
@@ -79,9 +80,11 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
     monitor = Watch.objects.create(
         study=study, judge=run.judge, tasks=list(study.tasks.values_list("pk", flat=True)), next_at=timezone.now()
     )
+    judge = draft_judge(model, "checklist", stock_prompt("checklist"), {})
+    trial = begin_trial(judge, study.tasks.all()[:1], source="study:1", number=1, clock=timezone.now)
     ask_for(study, make_user(username="asker"), "csv")
     by_path = {"/benchmarks/": study.benchmark.slug, "/leaderboards/": study.benchmark.slug}
-    owners = {"/fits/": fit.public_id, "/monitors/": monitor.public_id}
+    owners = {"/fits/": fit.public_id, "/monitors/": monitor.public_id, "/trials/": trial.public_id}
     seen, wrong = set(), []
     for operation in operations:
         if operation.method != "get":
