@@ -10,7 +10,9 @@ from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
 from generation.web.endpoints import api as served
+from generation.web.library import api as library
 from generation.web.responses import api as texts
+from generation.web.spending import api as spending
 from generation.web.webhooks import api as webhooks
 from judging.api import (
     aligning,
@@ -39,6 +41,8 @@ urlpatterns = [
     path("w/<str:workspace>/endpoints/", served.endpoints, name="endpoints"),
     path("w/<str:workspace>/endpoints/<int:pk>/", served.endpoint, name="endpoint"),
     path("w/<str:workspace>/endpoints/<int:pk>/test/", served.test_endpoint, name="test_endpoint"),
+    path("w/<str:workspace>/error-phrases/", library.error_phrases, name="error_phrases"),
+    path("w/<str:workspace>/spending/", spending.spending, name="spending"),
     path("w/<str:workspace>/benchmarks/<str:slug>/generation/", texts.start_generation, name="start_generation"),
     path("generation/", texts.generation_runs, name="generation_runs"),
     path("generation/<str:public_id>/", texts.generation_run, name="generation_run"),

@@ -519,6 +519,15 @@ class Operations:
         )
         return answered
 
+    def error_phrases(self, workspace: str) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Phrases = self._transport.answer("GET", address("w/{}/error-phrases/", workspace))
+        return answered
+
     def exclude_rater(
         self, workspace: str, slug: str, rater: str, body: shapes.WantedExclusion
     ) -> shapes.MadeExclusion:
@@ -1068,6 +1077,14 @@ class Operations:
         )
         return answered
 
+    def restore_error_phrases(self, workspace: str, *, unchanged: bool = False) -> None:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/error-phrases/", workspace), unchanged=unchanged)
+
     def restore_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Show an archived study in lists again.
 
@@ -1219,6 +1236,26 @@ class Operations:
         answered: shapes.Budget = self._transport.answer(
             "PUT", address("runs/{}/budget/", public_id), body=body, unchanged=unchanged
         )
+        return answered
+
+    def set_spending_limit(
+        self, workspace: str, body: shapes.WantedLimit, *, unchanged: bool = False
+    ) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Spending = self._transport.answer(
+            "PUT", address("w/{}/spending/", workspace), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def spending(self, workspace: str) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Spending = self._transport.answer("GET", address("w/{}/spending/", workspace))
         return answered
 
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
@@ -1507,6 +1544,19 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
+        return answered
+
+    def write_error_phrases(
+        self, workspace: str, body: shapes.WantedPhrases, *, unchanged: bool = False
+    ) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Phrases = self._transport.answer(
+            "PUT", address("w/{}/error-phrases/", workspace), body=body, unchanged=unchanged
+        )
         return answered
 
     def write_guideline(

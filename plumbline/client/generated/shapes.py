@@ -389,6 +389,16 @@ class PersonsAnswer(TypedDict):
     answers: list[CriterionScore]
 
 
+class Phrases(TypedDict):
+    """
+    The phrases that hold in a workspace, in lower case.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
+    own: bool
+
+
 class PreferencesRow(TypedDict):
     item: str
     model_a: str
@@ -641,6 +651,18 @@ class Significance(TypedDict):
     high: float
     n: int
     clusters: int
+
+
+class Spending(TypedDict):
+    """
+    The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
+    """
+
+    limit: Decimal | None
+    spent: Decimal
+    reserved: Decimal | None
+    room: Decimal | None
+    currency: str
 
 
 class StoredRows(TypedDict):
@@ -950,6 +972,10 @@ class WantedLabel(TypedDict):
     label: str
 
 
+class WantedLimit(TypedDict):
+    limit: Decimal | None
+
+
 class WantedLook(TypedDict):
     judge: str
     look: int
@@ -993,6 +1019,15 @@ class WantedName(TypedDict):
 class WantedPanel(TypedDict):
     judges: NotRequired[list[str]]
     name: NotRequired[str]
+
+
+class WantedPhrases(TypedDict):
+    """
+    Both lists, whole.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
 
 
 class WantedProbes(TypedDict):

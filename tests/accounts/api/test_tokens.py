@@ -37,11 +37,12 @@ MORE = {
     "/endpoints/": ["post"],
     "/endpoints/{id}/": ["patch", "delete"],
     "/models/{id}/": ["patch", "delete"],
+    "/error-phrases/": ["put", "delete"],
     "/runs/{public_id}/reviews/": ["post"],
     "/runs/{public_id}/checks/": ["post"],
 }
 """Methods that change what the address returns, by its end."""
-COSTLY = {"/runs/{public_id}/budget/": ["put"], "/monitors/{public_id}/": ["patch"]}
+COSTLY = {"/runs/{public_id}/budget/": ["put"], "/monitors/{public_id}/": ["patch"], "/spending/": ["put"]}
 """Those by which money may be spent."""
 VERBS = ("start", "pause", "cancel", "retry")
 OF_RUN = {
@@ -64,6 +65,7 @@ OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
+OF_WORKSPACE = ("error_phrases", "spending")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
@@ -160,6 +162,7 @@ SCOPES = {
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
+    **dict.fromkeys(OF_WORKSPACE, "read"),
     "start_trial": "run",
     "trial": "read",
     "tried_answers": "ratings",
@@ -349,6 +352,8 @@ def addresses(study, run, fit):
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in ("make_judge", "make_monitor", "start_trial"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name in OF_WORKSPACE:
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "get"
         elif pattern.name in OF_TRIAL:
             path = reverse(f"api:{pattern.name}", args=[run.judge.language_model.prompt_trials.get().public_id])
             yield pattern.name, path, "post" if pattern.name == "stop_trial" else "get"
