@@ -47,6 +47,16 @@ class Operations:
         )
         return answered
 
+    def add_found_models(self, workspace: str, id: int, body: shapes.WantedFoundModels) -> list[shapes.ServedModel]:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: list[shapes.ServedModel] = self._transport.answer(
+            "POST", address("w/{}/endpoints/{}/models/", workspace, id), body=body, keyed=True
+        )
+        return answered
+
     def add_gold(self, workspace: str, body: shapes.SentGold) -> shapes.StoredRows:
         """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
 
@@ -610,6 +620,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
+        return answered
+
+    def found_models(self, workspace: str, id: int) -> shapes.FoundModels:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.FoundModels = self._transport.answer(
+            "GET", address("w/{}/endpoints/{}/models/", workspace, id)
+        )
         return answered
 
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:

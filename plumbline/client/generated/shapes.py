@@ -115,6 +115,10 @@ class Found(TypedDict):
     detail: str
 
 
+class FoundModels(TypedDict):
+    names: list[str]
+
+
 class GoldRow(TypedDict):
     instruction: str
     model: NotRequired[str]
@@ -901,6 +905,10 @@ class WantedFit(TypedDict):
     floor: NotRequired[float]
     pool: NotRequired[bool]
     skip_small: NotRequired[bool]
+
+
+class WantedFoundModels(TypedDict):
+    names: list[str]
 
 
 class WantedGeneration(TypedDict):

@@ -36,6 +36,7 @@ MORE = {
     "/webhooks/{public_id}/": ["patch", "delete"],
     "/endpoints/": ["post"],
     "/endpoints/{id}/": ["patch", "delete"],
+    "/endpoints/{id}/models/": ["post"],
     "/models/{id}/": ["patch", "delete"],
     "/error-phrases/": ["put", "delete"],
     "/runs/{public_id}/reviews/": ["post"],
@@ -64,7 +65,7 @@ ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
-OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
+OF_SERVED = ("add_model", "model", "endpoints", "endpoint", "found_models")
 OF_WORKSPACE = ("error_phrases", "spending")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
@@ -338,6 +339,7 @@ def addresses(study, run, fit):
         elif pattern.name in (*OF_SERVED, "test_endpoint"):
             endpoint = study.workspace.endpoints.get()
             row = {"model": endpoint.language_models.get(), "endpoint": endpoint, "test_endpoint": endpoint}
+            row["found_models"] = endpoint
             parts = [study.workspace.slug, *([row[pattern.name].pk] if pattern.name in row else [])]
             method = "post" if pattern.name in ("add_model", "test_endpoint") else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
