@@ -43,6 +43,7 @@ urlpatterns = [
     path("w/<str:workspace>/endpoints/<int:pk>/test/", served.test_endpoint, name="test_endpoint"),
     path("w/<str:workspace>/error-phrases/", library.error_phrases, name="error_phrases"),
     path("w/<str:workspace>/spending/", spending.spending, name="spending"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/texts/", library.texts, name="text_statistics"),
     path("w/<str:workspace>/endpoints/<int:pk>/models/", served.found_models, name="found_models"),
     path("w/<str:workspace>/benchmarks/<str:slug>/generation/", texts.start_generation, name="start_generation"),
     path("generation/", texts.generation_runs, name="generation_runs"),

@@ -1,9 +1,10 @@
-"""A workspace's phrases by which texts count as errors, for programs."""
+"""How texts go wrong, for programs: statistics of a benchmark's texts, and the phrases by which they count as errors."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -15,6 +16,8 @@ from accounts.api.lists import Unusable, asking, checked, workspace_to_change, w
 from accounts.models import Workspace
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from generation.library.access import benchmark_at
+from generation.library.error_modes import first_passages
 from generation.library.error_phrases import (
     LONGEST,
     MOST_PHRASES,
@@ -24,6 +27,10 @@ from generation.library.error_phrases import (
     rules_of,
     set_phrases,
 )
+from generation.library.kept_statistics import READ_OF_EACH, kept_errors, kept_statistics
+from generation.library.text_statistics import as_plain, experiments_with_texts
+from generation.models import MAIN_EXPERIMENT
+from generation.responses.plan import EXPERIMENTS
 
 
 def _phrases_field(told: str) -> serializers.ListField:
@@ -96,3 +103,86 @@ def _phrases(workspace: Workspace) -> dict[str, Any]:
         raise Unusable(for_reader(problem)) from problem
     own = has_own_phrases(workspace)
     return {"refusals": list(rules.refusals), "meaningless": list(rules.meaningless), "own": own}
+
+
+class MeanSerializer(serializers.Serializer[Any]):
+    """Of n responses, with a normal 95 % interval over them; its ends are null where n is 1."""
+
+    value = serializers.FloatField()
+    n = serializers.IntegerField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class ModelTextsSerializer(serializers.Serializer[Any]):
+    """The texts of a model; null where nothing could be measured."""
+
+    model = serializers.CharField()
+    responses = serializers.IntegerField()
+    words = MeanSerializer(allow_null=True)
+    length_error = MeanSerializer(allow_null=True, help_text="In words.")
+    repetition = MeanSerializer(allow_null=True, help_text="Share of distinct sequences of four words that recur.")
+    distinct = serializers.FloatField(allow_null=True)
+    bleu = serializers.FloatField(allow_null=True)
+    rouge_l = MeanSerializer(allow_null=True)
+    meteor = MeanSerializer(allow_null=True)
+
+
+class PassageSerializer(serializers.Serializer[Any]):
+    response = serializers.CharField()
+    instruction = serializers.CharField()
+    mode = serializers.CharField()
+    passage = serializers.CharField()
+    number = serializers.FloatField(help_text="Times, share, or words missing.")
+
+
+class ModelErrorsSerializer(serializers.Serializer[Any]):
+    """How many of the responses read of a model have each error, with some of the passages."""
+
+    model = serializers.CharField()
+    read = serializers.IntegerField()
+    asked = serializers.IntegerField(help_text="Of those, how many had a length requested.")
+    counts = serializers.DictField(child=serializers.IntegerField())
+    length_error = serializers.FloatField(allow_null=True)
+    passages = PassageSerializer(many=True)
+
+
+class TextStatisticsSerializer(serializers.Serializer[Any]):
+    models = ModelTextsSerializer(many=True)
+    error_modes = ModelErrorsSerializer(many=True)
+    none_because = serializers.CharField(
+        allow_blank=True, help_text="Why error_modes is empty though there are responses."
+    )
+
+
+@extend_schema(
+    operation_id="text_statistics",
+    parameters=[
+        OpenApiParameter("experiment", str, description="Experiment; default: main."),
+        OpenApiParameter(
+            "each", int, enum=READ_OF_EACH, description=f"Responses read of each model; default {READ_OF_EACH[0]}."
+        ),
+    ],
+    responses=TextStatisticsSerializer,
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def texts(request: Request, workspace: str, slug: str) -> Response:
+    """Return lengths, repetition and overlap of a benchmark's responses by model, and how often they go wrong."""
+    benchmark = benchmark_at(asking(request), workspace, slug)
+    experiment = request.query_params.get("experiment") or MAIN_EXPERIMENT
+    each = request.query_params.get("each") or str(READ_OF_EACH[0])
+    if experiment not in {*EXPERIMENTS, *experiments_with_texts(benchmark)}:
+        raise Unusable("This benchmark has no such experiment.")
+    if each not in map(str, READ_OF_EACH):
+        raise Unusable(f"each must be one of: {', '.join(map(str, READ_OF_EACH))}.")
+    errors: list[dict[str, Any]] = []
+    why = ""
+    try:
+        found = kept_errors(benchmark, experiment, int(each))
+        errors = [{**asdict(row), "passages": [asdict(one) for one in first_passages(row)]} for row in found]
+    except UserError as problem:
+        why = for_reader(problem)
+    models = as_plain(kept_statistics(benchmark, experiment, int(each)))
+    told = {"models": models, "error_modes": errors, "none_because": why}
+    return Response(TextStatisticsSerializer(told).data)

@@ -1436,6 +1436,18 @@ class Operations:
         )
         return answered
 
+    def text_statistics(
+        self, workspace: str, slug: str, *, each: int | None = None, experiment: str = ""
+    ) -> shapes.TextStatistics:
+        """Return lengths, repetition and overlap of a benchmark's responses by model, and how often they go wrong.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.TextStatistics = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/texts/", workspace, slug), query={"each": each, "experiment": experiment}
+        )
+        return answered
+
     def transport(
         self,
         workspace: str,

@@ -221,6 +221,17 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class Mean(TypedDict):
+    """
+    Of n responses, with a normal 95 % interval over them; its ends are null where n is 1.
+    """
+
+    value: float
+    n: int
+    low: float | None
+    high: float | None
+
+
 class MeanChange(TypedDict):
     value: float
     low: float
@@ -254,6 +265,22 @@ class ModelCounts(TypedDict):
     done: int
     failed: int
     waiting: int
+
+
+class ModelTexts(TypedDict):
+    """
+    The texts of a model; null where nothing could be measured.
+    """
+
+    model: str
+    responses: int
+    words: Mean | None
+    length_error: Mean | None
+    repetition: Mean | None
+    distinct: float | None
+    bleu: float | None
+    rouge_l: Mean | None
+    meteor: Mean | None
 
 
 class Monitor(TypedDict):
@@ -331,6 +358,14 @@ class OpenCohort(TypedDict):
     is_open: bool
     link: str
     codes: dict[str, str]
+
+
+class Passage(TypedDict):
+    response: str
+    instruction: str
+    mode: str
+    passage: str
+    number: float
 
 
 class PatchedEndpointChanges(TypedDict):
@@ -1499,6 +1534,19 @@ class Mapping(TypedDict):
     separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
 
 
+class ModelErrors(TypedDict):
+    """
+    How many of the responses read of a model have each error, with some of the passages.
+    """
+
+    model: str
+    read: int
+    asked: int
+    counts: dict[str, int]
+    length_error: float | None
+    passages: list[Passage]
+
+
 class Rater(TypedDict):
     id: str
     pseudonym: NotRequired[str]
@@ -1685,6 +1733,12 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class TextStatistics(TypedDict):
+    models: list[ModelTexts]
+    error_modes: list[ModelErrors]
+    none_because: str
 
 
 class TriedAnswer(TypedDict):

@@ -139,6 +139,7 @@ SCOPES = {
     "verdicts": "read",
     "board": "read",
     "rankings": "read",
+    "text_statistics": "read",
     "bridge": "read",
     "draw_anchors": "run",
     "causes": "read",
@@ -294,7 +295,7 @@ def addresses(study, run, fit):
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
-    of["paper_tables"] = study.benchmark.slug
+    of |= dict.fromkeys(("paper_tables", "text_statistics"), study.benchmark.slug)
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("causes", "transport", "loaded_verdicts", "panel", "judge_table"), study.slug)
     of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
