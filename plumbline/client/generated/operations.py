@@ -396,6 +396,46 @@ class Operations:
         answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
         return answered
 
+    def compare_models(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedModels:
+        """Return how far two models of a leaderboard differ on the instructions that both answered, by category too.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedModels = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/", workspace, slug),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
     def compare_runs(self, public_id: str, *, with_run: str) -> shapes.ComparedRuns:
         """Return how the verdicts of two runs over one study or benchmark differ; `compare/verdicts/` has them one by one.
 
@@ -403,6 +443,89 @@ class Operations:
         """
         answered: shapes.ComparedRuns = self._transport.answer(
             "GET", address("runs/{}/compare/", public_id), query={"with_run": with_run}
+        )
+        return answered
+
+    def compared_instruction(
+        self,
+        workspace: str,
+        slug: str,
+        instruction: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedInstruction:
+        """Return one instruction in full: both responses, the judge's verdicts and reasons, and people's means beside
+        them.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.ComparedInstruction = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/instructions/{}/", workspace, slug, instruction),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        order: Literal["", "first", "gap", "order", "second"] = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> Iterator[shapes.SharedInstruction]:
+        """Return the instructions that both models answered, with the value of each.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.SharedInstruction] = self._transport.rows(
+            address("w/{}/leaderboards/{}/compare/instructions/", workspace, slug),
+            {
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "order": order,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
         )
         return answered
 

@@ -267,6 +267,21 @@ class ModelCounts(TypedDict):
     waiting: int
 
 
+class ModelDifference(TypedDict):
+    """
+    First model minus second, over the instructions that both answered.
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    first_better: int
+    second_better: int
+    equal: int
+
+
 class ModelTexts(TypedDict):
     """
     The texts of a model; null where nothing could be measured.
@@ -678,6 +693,27 @@ class ServedModel(TypedDict):
     priced_on: NotRequired[str | None]
     price_known: bool
     fictional: NotRequired[bool]
+
+
+class SharedInstruction(TypedDict):
+    id: str
+    external_id: str
+    category: str
+    first: float
+    second: float
+    gap: float
+
+
+class SideVerdict(TypedDict):
+    """
+    The judge's answer to one criterion, beside the mean of people's.
+    """
+
+    question: str
+    score: str
+    reason: str
+    people: float | None
+    raters: int
 
 
 class Significance(TypedDict):
@@ -1287,6 +1323,17 @@ class Cohort(TypedDict):
     is_open: bool
 
 
+class ComparedModels(TypedDict):
+    judge: str
+    measure: str
+    first: str
+    second: str
+    overall: ModelDifference
+    p: float | None
+    categories: dict[str, ModelDifference]
+    discredited: bool
+
+
 class ComparedRuns(TypedDict):
     """
     Two runs side by side: what moved between their verdicts, and by how much on average.
@@ -1298,6 +1345,14 @@ class ComparedRuns(TypedDict):
     second_only: int
     unlike: int
     discredited: list[str]
+
+
+class ComparedSide(TypedDict):
+    model: str
+    response: str
+    text: str | None
+    value: float
+    verdicts: list[SideVerdict]
 
 
 class Criterion(TypedDict):
@@ -1759,6 +1814,15 @@ class TriedAnswer(TypedDict):
     cost: float
     distance: float | None
     criteria: list[TriedCriterion]
+
+
+class ComparedInstruction(TypedDict):
+    id: str
+    external_id: str
+    text: str | None
+    sides: list[ComparedSide]
+    weights: dict[str, float]
+    pair: list[SideVerdict]
 
 
 class MonitorState(TypedDict):

@@ -140,6 +140,9 @@ SCOPES = {
     "board": "read",
     "rankings": "read",
     "text_statistics": "read",
+    "compare_models": "read",
+    "compared_instructions": "read",
+    "compared_instruction": "ratings",
     "bridge": "read",
     "draw_anchors": "run",
     "causes": "read",
@@ -295,7 +298,8 @@ def addresses(study, run, fit):
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
-    of |= dict.fromkeys(("paper_tables", "text_statistics"), study.benchmark.slug)
+    of |= dict.fromkeys(("paper_tables", "text_statistics", "compare_models"), study.benchmark.slug)
+    of["compared_instructions"] = study.benchmark.slug
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("causes", "transport", "loaded_verdicts", "panel", "judge_table"), study.slug)
     of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
@@ -318,6 +322,10 @@ def addresses(study, run, fit):
         elif pattern.name == "paper_table":
             args = [study.workspace.slug, study.benchmark.slug, "2"]
             yield pattern.name, reverse("api:paper_table", args=args), "get"
+        elif pattern.name == "compared_instruction":
+            instruction = study.benchmark.instructions.first().public_id
+            args = [study.workspace.slug, study.benchmark.slug, instruction]
+            yield pattern.name, reverse("api:compared_instruction", args=args), "get"
         elif pattern.name in ("upload_file", "upload_archive"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:

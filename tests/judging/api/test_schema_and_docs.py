@@ -100,6 +100,7 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "number": "2",
             "item": run.items.first().pk,
             "name": "report.json",
+            "instruction": study.benchmark.instructions.first().public_id,
             "public_id": next((own for part, own in owners.items() if part in operation.path), run.public_id),
         }
         for parts in (known, {**dict.fromkeys(known, "nothing"), "id": 10**9, "pk": 10**9, "item": 10**9}):
