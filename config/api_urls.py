@@ -54,6 +54,7 @@ urlpatterns = [
         texts.steer_generation,
         name="steer_generation",
     ),
+    path("generation/<str:public_id>/budget/", texts.generation_budget, name="generation_budget"),
     path("w/<str:workspace>/webhooks/", webhooks.webhooks, name="webhooks"),
     path("w/<str:workspace>/webhooks/<str:public_id>/", webhooks.webhook, name="webhook"),
     path("w/<str:workspace>/webhooks/<str:public_id>/test/", webhooks.test_webhook, name="test_webhook"),

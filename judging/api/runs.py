@@ -1,9 +1,7 @@
 """REST API of what a run's page does beside steering it: its name, budget, reviews, checks, files and single verdicts."""
 
-from decimal import Decimal
 from typing import Any, cast
 
-from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -15,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.headers import IF_MATCH, check_unchanged
+from accounts.api.headers import IF_MATCH
 from accounts.api.lists import Unusable, asking, checked
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
@@ -23,8 +21,7 @@ from annotation.api.keeping import KeptStudySerializer
 from calibration.reports.codec import stored
 from core.errors import UserError
 from core.messages.rendering import for_reader
-from generation.execution.budget import ceiling_of
-from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
+from generation.web.budgets import BUDGET, BudgetSerializer, set_budget
 from generation.web.run_controls import download
 from judging.api.results import CriterionScoreSerializer, RunSerializer, VerdictPages, VerdictSerializer, run_to_read
 from judging.comparison.drawn_checks import (
@@ -40,7 +37,6 @@ from judging.judges.questions import part_of
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import runs_read_by
 from judging.runs.labels import LONGEST_LABEL, label_run
-from judging.runs.life_cycle import raise_budget
 from judging.runs.verdict_lists import listed, people_about
 from judging.runs.verdict_records import answers_of, verdict_records
 from judging.web.runs.files import files_of_run
@@ -60,20 +56,6 @@ class LabelledRunSerializer(RunSerializer):
 class WantedLabelSerializer(serializers.Serializer[Any]):
     label = serializers.CharField(  # type: ignore[assignment]  # the base class has a label of its own
         allow_blank=True, max_length=LONGEST_LABEL, help_text="Empty takes the name away."
-    )
-
-
-class BudgetSerializer(serializers.Serializer[Any]):
-    """The most that a run may spend; null is no limit."""
-
-    budget_calls = serializers.IntegerField(allow_null=True, min_value=1, max_value=MOST_COUNTED)
-    budget_tokens = serializers.IntegerField(allow_null=True, min_value=1, max_value=MOST_COUNTED)
-    budget_money = serializers.DecimalField(
-        allow_null=True,
-        max_digits=12,
-        decimal_places=6,
-        min_value=Decimal("0.000001"),
-        help_text="In the currency of the endpoint's prices.",
     )
 
 
@@ -183,11 +165,7 @@ def label(request: Request, public_id: str) -> ApiResponse:
     parameters=[IF_MATCH],
     request=BudgetSerializer,
     responses=BudgetSerializer,
-    examples=[
-        OpenApiExample(
-            "All three", {"budget_calls": 1000, "budget_tokens": 2_000_000, "budget_money": "20.00"}, request_only=True
-        )
-    ],
+    examples=[BUDGET],
 )
 @api_view(["GET", "PUT"])
 @needs(Scope.READ, put=Scope.RUN)
@@ -195,15 +173,7 @@ def budget(request: Request, public_id: str) -> ApiResponse:
     """Return what a run may spend, or set it (for owners and leads), also while it is running."""
     if request.method != "PUT":
         return ApiResponse(BudgetSerializer(run_to_read(request, public_id)).data)
-    found = run_to_change(request, public_id)
-    asked = checked(BudgetSerializer(data=request.data))
-    with transaction.atomic():
-        run = JudgeRun.objects.select_for_update().get(pk=found.pk)
-        check_unchanged(request, BudgetSerializer(run).data)
-        wanted = Ceiling(asked["budget_calls"], asked["budget_tokens"], asked["budget_money"])
-        if wanted != ceiling_of(run):
-            raise_budget(run, wanted, user=asking(request))
-    return ApiResponse(BudgetSerializer(run).data)
+    return ApiResponse(set_budget(request, run_to_change(request, public_id)))
 
 
 @extend_schema(methods=["GET"], operation_id="reviews", responses=KeptStudySerializer(many=True))

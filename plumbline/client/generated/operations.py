@@ -755,6 +755,14 @@ class Operations:
         )
         return answered
 
+    def generation_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("generation/{}/budget/", public_id))
+        return answered
+
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:
         """Return a generation run with its counts by model, tokens and cost.
 
@@ -1368,6 +1376,16 @@ class Operations:
         """
         answered: shapes.MonitorState = self._transport.answer(
             "POST", address("monitors/{}/baseline/", public_id), body=body
+        )
+        return answered
+
+    def set_generation_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("generation/{}/budget/", public_id), body=body, unchanged=unchanged
         )
         return answered
 

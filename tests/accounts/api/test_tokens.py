@@ -43,7 +43,12 @@ MORE = {
     "/runs/{public_id}/checks/": ["post"],
 }
 """Methods that change what the address returns, by its end."""
-COSTLY = {"/runs/{public_id}/budget/": ["put"], "/monitors/{public_id}/": ["patch"], "/spending/": ["put"]}
+COSTLY = {
+    "/runs/{public_id}/budget/": ["put"],
+    "/generation/{public_id}/budget/": ["put"],
+    "/monitors/{public_id}/": ["patch"],
+    "/spending/": ["put"],
+}
 """Those by which money may be spent."""
 VERBS = ("start", "pause", "cancel", "retry")
 OF_RUN = {
@@ -80,6 +85,7 @@ SCOPES = {
     "start_generation": "run",
     "generation_runs": "read",
     "generation_run": "read",
+    "generation_budget": "read",
     "steer_generation": "change",
     "studies": "read",
     "make_study": "change",
@@ -352,7 +358,7 @@ def addresses(study, run, fit):
             parts = [study.workspace.slug, *([row[pattern.name].pk] if pattern.name in row else [])]
             method = "post" if pattern.name in ("add_model", "test_endpoint") else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name in ("generation_run", "steer_generation"):
+        elif pattern.name in ("generation_run", "generation_budget", "steer_generation"):
             written = study.benchmark.generation_runs.get(name="written").public_id
             parts = [written, *(["pause"] if pattern.name == "steer_generation" else [])]
             path = reverse(f"api:{pattern.name}", args=parts)
