@@ -88,6 +88,7 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
             "judge",
             "workspace",
             "study",
+            "label",
             "status",
             "message",
             "discredited",

@@ -46,13 +46,6 @@ LARGEST_SAMPLE, MOST_PEOPLE = 5_000, 50
 ITEMS = "items.csv"
 
 
-class LabelledRunSerializer(RunSerializer):
-    """A run with the name that a lead gave it."""
-
-    class Meta(RunSerializer.Meta):
-        fields = [*RunSerializer.Meta.fields, "label"]
-
-
 class WantedLabelSerializer(serializers.Serializer[Any]):
     label = serializers.CharField(  # type: ignore[assignment]  # the base class has a label of its own
         allow_blank=True, max_length=LONGEST_LABEL, help_text="Empty takes the name away."
@@ -144,7 +137,7 @@ class ComparedRunsSerializer(serializers.Serializer[Any]):
     operation_id="label_run",
     parameters=[KEY],
     request=WantedLabelSerializer,
-    responses=LabelledRunSerializer,
+    responses=RunSerializer,
     examples=[OpenApiExample("Name", {"label": "after the new prompt"}, request_only=True)],
 )
 @api_view(["POST"])
@@ -155,7 +148,7 @@ def label(request: Request, public_id: str) -> ApiResponse:
     found = run_to_change(request, public_id)
     asked = checked(WantedLabelSerializer(data=request.data))
     label_run(found, asked["label"], by=asking(request))
-    return ApiResponse(LabelledRunSerializer(found).data)
+    return ApiResponse(RunSerializer(found).data)
 
 
 @extend_schema(methods=["GET"], operation_id="run_budget", responses=BudgetSerializer)

@@ -877,12 +877,12 @@ class Operations:
         )
         return answered
 
-    def label_run(self, public_id: str, body: shapes.WantedLabel) -> shapes.LabelledRun:
+    def label_run(self, public_id: str, body: shapes.WantedLabel) -> shapes.Run:
         """Give a run a name of your own (for owners and leads), or take it away.
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.LabelledRun = self._transport.answer(
+        answered: shapes.Run = self._transport.answer(
             "POST", address("runs/{}/label/", public_id), body=body, keyed=True
         )
         return answered

@@ -1511,27 +1511,6 @@ class KnownAnswer(TypedDict):
     why: NotRequired[dict[str, str]]
 
 
-class LabelledRun(TypedDict):
-    """
-    A run with the name that a lead gave it.
-    """
-
-    id: str
-    judge: str
-    workspace: str
-    study: str
-    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
-    message: NotRequired[str]
-    discredited: bool
-    budget_calls: NotRequired[int | None]
-    budget_tokens: NotRequired[int | None]
-    budget_money: NotRequired[Decimal | None]
-    created_at: str
-    started_at: NotRequired[str | None]
-    finished_at: NotRequired[str | None]
-    label: NotRequired[str]
-
-
 class MadeStudy(TypedDict):
     id: str
     slug: str
@@ -1679,6 +1658,7 @@ class Run(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1695,6 +1675,7 @@ class RunState(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool

@@ -86,6 +86,7 @@ def test_a_run_is_given_a_name_and_loses_it(call, run):
     assert call("post", "label_run", run.public_id, sent={"label": "  the  new prompt "}).json()["label"] == (
         "the new prompt"
     )
+    assert call("get", "run", run.public_id).json()["label"] == "the new prompt"
     assert Event.objects.get(verb="run labelled").after == {"label": "the new prompt"}
     assert call("post", "label_run", run.public_id, sent={"label": ""}).json()["label"] == ""
     refused = call("post", "label_run", run.public_id, sent={"label": "x" * 81}, status=400)
