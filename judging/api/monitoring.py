@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -223,10 +224,12 @@ def make_monitor(request: Request, workspace: str) -> ApiResponse:
     own = Workspace.objects.filter(pk=found.pk)
     study = studies_to_monitor(own).filter(slug=asked["study"]).first()
     if study is None:
-        raise Unusable(f"There is no study {asked['study']!r} with tasks in this workspace.")
+        raise Unusable(_("There is no study %(name)s with tasks in this workspace.") % {"name": repr(asked["study"])})
     judge = judges_to_monitor(own).filter(rater__label=asked["judge"]).first()
     if judge is None:
-        raise Unusable(f"There is no judge {asked['judge']!r} in this workspace that can be asked.")
+        raise Unusable(
+            _("There is no judge %(name)s in this workspace that can be asked.") % {"name": repr(asked["judge"])}
+        )
     try:
         made = create_watch(
             judge=judge,
@@ -323,7 +326,7 @@ def new_baseline(request: Request, public_id: str) -> ApiResponse:
     asked = checked(WantedBaselineSerializer(data=request.data))
     run = found.rounds.filter(public_id=asked["run"]).first()
     if run is None:
-        raise Unusable(f"This monitor has no round {asked['run']!r}.")
+        raise Unusable(_("This drift monitor has no round %(id)s.") % {"id": repr(asked["run"])})
     try:
         set_baseline(found, run, user=asking(request))
     except UserError as problem:
@@ -332,12 +335,11 @@ def new_baseline(request: Request, public_id: str) -> ApiResponse:
 
 
 def _to_read(request: Request, public_id: str) -> Watch:
-    message = f"There is no drift monitor {public_id!r} in your workspaces."
-    return monitor_read_by(asking(request), public_id, message=message)
+    return monitor_read_by(asking(request), public_id)
 
 
 def _to_change(request: Request, public_id: str) -> Watch:
     found = _to_read(request, public_id)
     if not leads_workspace_of(asking(request), found.study):
-        raise PermissionDenied("Only owners and leads of this workspace can change its monitors.")
+        raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
     return found

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, cast
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -144,7 +145,7 @@ def compared_instructions(request: Request, workspace: str, slug: str) -> ApiRes
     """Return the instructions that both models answered, with the value of each."""
     order = request.query_params.get("order", GAP)
     if order not in SORTS:
-        raise Unusable(f"order must be one of: {', '.join(SORTS)}.")
+        raise Unusable(_("%(field)s must be one of: %(known)s.") % {"field": "order", "known": ", ".join(SORTS)})
     pair = _pair(request, workspace, slug, order)
     pages = VerdictPages()
     rows: list[Any] = pages.paginate_queryset(cast(Any, list(pair.rows)), request) or []
@@ -159,7 +160,7 @@ def compared_instruction(request: Request, workspace: str, slug: str, instructio
     pair = _pair(request, workspace, slug, GAP)
     row = next((one for one in pair.rows if one.public_id == instruction), None)
     if row is None:
-        raise NotFound("The two models do not have this instruction in common.")
+        raise NotFound(_("The two models do not have this instruction in common."))
     with excluded_shown(_filters(request).excluded == SHOWN):
         return ApiResponse(ComparedInstructionSerializer(compared_item(pair, row)).data)
 
@@ -174,13 +175,13 @@ def _pair(request: Request, workspace: str, slug: str, order: str) -> ModelPair:
     benchmark = benchmark_to_read(request, workspace, slug)
     first, second = (request.query_params.get(name, "") for name in ("first", "second"))
     if not first or not second or first == second:
-        raise Unusable("Say with first and second which two models.")
+        raise Unusable(_("Say with first and second which two models."))
     try:
         board = requested_board(benchmark, _filters(request))
         known = [one.model for one in board.models]
         for name in (first, second):
             if name not in known:
-                raise Unusable(f"There is no model {name[:200]!r} on this leaderboard.")
+                raise Unusable(_("There is no model %(name)s on this leaderboard.") % {"name": repr(name[:200])})
         return model_pair(board, first, second, order)
     except (UserError, NoStatistic) as error:
         raise Unusable(for_reader(error) if isinstance(error, UserError) else str(error)) from error

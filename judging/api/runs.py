@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -230,7 +231,7 @@ def verdict(request: Request, public_id: str, item: int) -> ApiResponse:
     texts = ("task__response_a__instruction", "task__response_b")
     found = run.items.select_related(*texts).filter(pk=item).first()
     if found is None:
-        raise NotFound(f"This run has no verdict {item}.")
+        raise NotFound(_("This run has no such verdict."))
     (record,) = verdict_records(run, [found.pk], raw=True)
     (row,) = listed(run, [found.pk])
     task = found.task
@@ -287,7 +288,7 @@ def compared_verdicts(request: Request, public_id: str) -> ApiResponse:
     first = run_to_read(request, public_id)
     second, shown = _second(request, first), request.query_params.get("show", MOVED)
     if shown not in SHOWN:
-        raise Unusable(f"show must be one of: {', '.join(SHOWN)}.")
+        raise Unusable(_("%(field)s must be one of: %(known)s.") % {"field": "show", "known": ", ".join(SHOWN)})
     pages = VerdictPages()
     rows: list[Any] = pages.paginate_queryset(cast(Any, run_pair(first, second).shown(shown)), request) or []
     return pages.get_paginated_response(_moved(rows))
@@ -297,10 +298,10 @@ def _second(request: Request, first: JudgeRun) -> JudgeRun:
     """Return the run that with_run names. Raises Unusable unless it can be compared with the first."""
     wanted = request.query_params.get("with_run", "")
     if not wanted:
-        raise Unusable("Say with with_run which other run.")
+        raise Unusable(_("Say with with_run which other run."))
     second = runs_beside(first, runs_read_by(asking(request))).filter(public_id=wanted).first()
     if second is None:
-        raise Unusable("There is no such run over the same study or benchmark.")
+        raise Unusable(_("There is no such run over the same study or benchmark."))
     return second
 
 
@@ -367,5 +368,5 @@ def run_to_change(request: Request, public_id: str) -> JudgeRun:
     """Return the run, for an owner or lead of its workspace; 404 where it cannot be read, 403 where it cannot be changed."""
     found = run_to_read(request, public_id)
     if not leads_workspace_of(asking(request), found.study):
-        raise PermissionDenied("Only owners and leads of this workspace can do this.")
+        raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
     return found

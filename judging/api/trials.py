@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
@@ -174,7 +175,7 @@ def start_trial(request: Request, workspace: str) -> ApiResponse:
     found = workspace_to_change(request, workspace)
     asked = checked(WantedTrialSerializer(data=request.data))
     if asked["method"] not in PROMPTED:
-        raise Unusable(f"method: {asked['method']} has no prompt to try.")
+        raise Unusable(_("The method %(method)s has no prompt to try.") % {"method": asked["method"]})
     form = judge_form(found, asked)
     if not form.is_valid():
         raise refused(form)
@@ -183,13 +184,15 @@ def start_trial(request: Request, workspace: str) -> ApiResponse:
     source = _source(found, asked)
     tasks = tasks_to_try(found, asked["method"], source, asked["number"], asked["answers"])
     if not tasks:
-        raise Unusable("There is no answer there that this method can be asked about.")
+        raise Unusable(_("There is no answer there that this method can be asked about."))
     price = price_of_trial(judge, tasks)
     if asked["price_only"]:
         return ApiResponse(_price_json(price))
     agreed = asked.get("agreed_money")
     if agreed is not None and price.most.money > agreed:
-        raise Unusable(f"The trial might cost {price.most.money:f}, which is more than agreed_money.")
+        raise Unusable(
+            _("The trial might cost %(most)s, which is more than agreed_money.") % {"most": f"{price.most.money:f}"}
+        )
     try:
         made = begin_trial(
             judge, tasks, source=source, number=asked["number"], clock=timezone.now, user=asking(request)
@@ -223,7 +226,7 @@ def stop_trial(request: Request, public_id: str) -> ApiResponse:
     """End a trial (for owners and leads); a call that is under way still comes back. One that has ended stays so."""
     found = trial_read_by(asking(request), public_id)
     if not leads_workspace_of(asking(request), found):
-        raise PermissionDenied("Only owners and leads of this workspace can stop its trials.")
+        raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
     with suppress(NotPossible):
         cancel_run(found, clock=timezone.now, user=asking(request))
     return ApiResponse(TrialSerializer(trial_read_by(asking(request), public_id)).data)
@@ -233,13 +236,20 @@ def _source(workspace: Workspace, asked: dict[str, Any]) -> str:
     """Return what tasks_to_try takes for the study or the benchmark. Raises Unusable."""
     study, benchmark = asked.get("study", ""), asked.get("benchmark", "")
     if bool(study) == bool(benchmark):
-        raise Unusable("Say of what the answers are: either study or benchmark.")
+        raise Unusable(_("Say of what the answers are: either study or benchmark."))
     if benchmark and METHODS[asked["method"]].task_kind != Task.Kind.SINGLE:
-        raise Unusable("Responses of a benchmark are single; name a study whose tasks this method can be asked about.")
+        raise Unusable(
+            _("Responses of a benchmark are single; name a study whose tasks this method can be asked about.")
+        )
     rows = Study.objects.filter(workspace=workspace) if study else Benchmark.objects.filter(workspace=workspace)
     pk = rows.filter(slug=study or benchmark).values_list("pk", flat=True).first()
     if pk is None:
-        raise Unusable(f"There is no {'study' if study else 'benchmark'} {study or benchmark!r} in this workspace.")
+        told = (
+            _("There is no study %(name)s in this workspace.")
+            if study
+            else _("There is no benchmark %(name)s in this workspace.")
+        )
+        raise Unusable(told % {"name": repr(study or benchmark)})
     return f"{STUDY if study else BENCHMARK}:{pk}"
 
 

@@ -16,10 +16,10 @@ def monitors_read_by(user: User) -> QuerySet[Watch]:
     return found.select_related("judge__rater", "study__workspace")
 
 
-def monitor_read_by(user: User, public_id: str, *, message: str = "") -> Watch:
+def monitor_read_by(user: User, public_id: str) -> Watch:
     """Return the monitor; 404 for anybody who may not see it."""
     found = monitors_read_by(user).filter(public_id=public_id)
-    return visible_or_404(found, message=message or gettext("There is no such drift monitor."))
+    return visible_or_404(found, message=gettext("There is no such drift monitor."))
 
 
 def studies_to_monitor(workspaces: QuerySet[Workspace]) -> QuerySet[Study]:

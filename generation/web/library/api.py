@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -88,7 +89,7 @@ def error_phrases(request: Request, workspace: str) -> Response:
 def _read(name: str, phrases: list[str]) -> tuple[str, ...]:
     """Return the phrases as they are matched. Raises Unusable."""
     if any(len(one.splitlines()) > 1 for one in phrases):
-        raise Unusable(f"{name}: a phrase is one line; write each line as a phrase of its own.")
+        raise Unusable(_("%(field)s: a phrase is one line; write each line as a phrase of its own.") % {"field": name})
     try:
         return phrases_in("\n".join(phrases), opening=name == "refusals")
     except UserError as problem:
@@ -173,9 +174,11 @@ def texts(request: Request, workspace: str, slug: str) -> Response:
     experiment = request.query_params.get("experiment") or MAIN_EXPERIMENT
     each = request.query_params.get("each") or str(READ_OF_EACH[0])
     if experiment not in {*EXPERIMENTS, *experiments_with_texts(benchmark)}:
-        raise Unusable("This benchmark has no such experiment.")
+        raise Unusable(_("This benchmark has no such experiment."))
     if each not in map(str, READ_OF_EACH):
-        raise Unusable(f"each must be one of: {', '.join(map(str, READ_OF_EACH))}.")
+        raise Unusable(
+            _("%(field)s must be one of: %(known)s.") % {"field": "each", "known": ", ".join(map(str, READ_OF_EACH))}
+        )
     errors: list[dict[str, Any]] = []
     why = ""
     try:

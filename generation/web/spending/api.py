@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -61,7 +62,7 @@ def spending(request: Request, workspace: str) -> Response:
     if request.method != "PUT":
         return Response(_spending(found))
     if not workspaces_owned_by(asking(request)).filter(pk=found.pk).exists():
-        raise PermissionDenied("Only an owner of this workspace can set its limit.")
+        raise PermissionDenied(_("Only an owner of the workspace can set its limit."))
     asked = checked(WantedLimitSerializer(data=request.data))
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=found.pk)
