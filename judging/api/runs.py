@@ -32,7 +32,14 @@ from judging.comparison.drawn_checks import (
     check_studies_of,
     make_check_study,
 )
-from judging.comparison.review_studies import REVIEWERS, SAMPLE, make_review_study, review_studies_of
+from judging.comparison.review_studies import (
+    LARGEST_SAMPLE,
+    MOST_PEOPLE,
+    REVIEWERS,
+    SAMPLE,
+    make_review_study,
+    review_studies_of,
+)
 from judging.comparison.run_pairs import MOVED, SHOWN, RunPair, run_pair, runs_beside
 from judging.judges.questions import part_of
 from judging.models import JudgeRun, PlannedItem
@@ -42,8 +49,6 @@ from judging.runs.verdict_lists import listed, people_about
 from judging.runs.verdict_records import answers_of, verdict_records
 from judging.web.runs.files import files_of_run
 
-LARGEST_SAMPLE, MOST_PEOPLE = 5_000, 50
-"""What the forms of the page allow."""
 ITEMS = "items.csv"
 
 
