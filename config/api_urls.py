@@ -4,6 +4,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
+from accounts.members import api as people
 from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
@@ -17,6 +18,11 @@ from judging.api import aligning, archives, comparisons, jobs, making, probing, 
 app_name = "api"
 urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[needing(Scope.READ)]), name="schema"),
+    # accounts
+    path("w/<str:workspace>/members/", people.members, name="members"),
+    path("w/<str:workspace>/members/<str:public_id>/", people.member, name="member"),
+    path("w/<str:workspace>/invitations/", people.invitations, name="invitations"),
+    path("w/<str:workspace>/invitations/<str:public_id>/", people.invitation, name="withdraw_invitation"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),

@@ -321,6 +321,8 @@ SPECTACULAR_SETTINGS = {
         "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
         "EndpointKind": "generation.models.Endpoint.Kind",
+        "MemberRole": "accounts.models.Membership.Role",
+        "GivenRole": "accounts.members.api.GIVEN_ROLES",
     },
 }
 

@@ -324,6 +324,20 @@ class Operations:
         )
         return answered
 
+    def change_role(
+        self, workspace: str, public_id: str, body: shapes.PatchedRole, *, unchanged: bool = False
+    ) -> shapes.Member:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.Member = self._transport.answer(
+            "PATCH", address("w/{}/members/{}/", workspace, public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_study_settings(
         self, workspace: str, slug: str, body: Mapping[str, Any], *, unchanged: bool = False
     ) -> dict[str, Any]:
@@ -608,6 +622,28 @@ class Operations:
         )
         return answered
 
+    def invitations(self, workspace: str) -> Iterator[shapes.Invitation]:
+        """List the invitations that can still be accepted, or invite one person, whose answer alone has the link.
+
+        For owners and leads. An invitation made with a token ends with the token, when it expires or is revoked.
+
+        Needs a token with the scope `members`.
+        """
+        answered: Iterator[shapes.Invitation] = self._transport.rows(address("w/{}/invitations/", workspace))
+        return answered
+
+    def invite(self, workspace: str, body: shapes.WantedInvitation) -> shapes.NewInvitation:
+        """List the invitations that can still be accepted, or invite one person, whose answer alone has the link.
+
+        For owners and leads. An invitation made with a token ends with the token, when it expires or is revoked.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.NewInvitation = self._transport.answer(
+            "POST", address("w/{}/invitations/", workspace), body=body
+        )
+        return answered
+
     def job(self, job_id: str) -> shapes.Job:
         """Return how far a job is, and what came of it.
 
@@ -702,6 +738,16 @@ class Operations:
         )
         return answered
 
+    def make_accounts(self, workspace: str, body: shapes.WantedAccounts) -> shapes.MadeAccounts:
+        """List the members of a workspace, or make accounts in it, whose answer alone has their passwords.
+
+        For owners and leads. Owners and leads themselves choose their own passwords: invite them.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.MadeAccounts = self._transport.answer("POST", address("w/{}/members/", workspace), body=body)
+        return answered
+
     def make_cohort(self, workspace: str, slug: str, body: shapes.WantedCohort) -> shapes.OpenCohort:
         """List the cohorts of a study, or make one (for owners and leads), whose answer has its entry link and codes.
 
@@ -784,6 +830,26 @@ class Operations:
         answered: shapes.Task = self._transport.answer(
             "PUT", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task), body=body, unchanged=unchanged
         )
+        return answered
+
+    def member(self, workspace: str, public_id: str) -> shapes.Member:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.Member = self._transport.answer("GET", address("w/{}/members/{}/", workspace, public_id))
+        return answered
+
+    def members(self, workspace: str) -> Iterator[shapes.Member]:
+        """List the members of a workspace, or make accounts in it, whose answer alone has their passwords.
+
+        For owners and leads. Owners and leads themselves choose their own passwords: invite them.
+
+        Needs a token with the scope `members`.
+        """
+        answered: Iterator[shapes.Member] = self._transport.rows(address("w/{}/members/", workspace))
         return answered
 
     def model(self, workspace: str, id: int) -> shapes.ServedModel:
@@ -924,6 +990,15 @@ class Operations:
         Needs a token with the scope `change`.
         """
         self._transport.answer("DELETE", address("w/{}/endpoints/{}/", workspace, id), unchanged=unchanged)
+
+    def remove_member(self, workspace: str, public_id: str, *, unchanged: bool = False) -> None:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        self._transport.answer("DELETE", address("w/{}/members/{}/", workspace, public_id), unchanged=unchanged)
 
     def remove_model(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
         """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
@@ -1294,6 +1369,13 @@ class Operations:
         """
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
         return answered
+
+    def withdraw_invitation(self, workspace: str, public_id: str) -> None:
+        """Withdraw an invitation, so that its link admits nobody (for owners and leads).
+
+        Needs a token with the scope `members`.
+        """
+        self._transport.answer("DELETE", address("w/{}/invitations/{}/", workspace, public_id))
 
     def write_guideline(
         self, workspace: str, slug: str, body: shapes.WantedGuideline, *, unchanged: bool = False

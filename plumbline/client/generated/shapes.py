@@ -179,6 +179,16 @@ class Loading(TypedDict):
     leave_out_bad_rows: NotRequired[bool]
 
 
+class MadeAccount(TypedDict):
+    username: str
+    password: str
+
+
+class MadeAccounts(TypedDict):
+    made: list[MadeAccount]
+    known: list[str]
+
+
 class MadeExclusion(TypedDict):
     id: str
     rater: str
@@ -215,6 +225,21 @@ class ModelCounts(TypedDict):
     done: int
     failed: int
     waiting: int
+
+
+class NewInvitation(TypedDict):
+    """
+    An invitation that was just made, with its link, which is not told again.
+    """
+
+    id: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+    link: str
+    sent: bool
 
 
 class NewWebhook(TypedDict):
@@ -281,6 +306,10 @@ class PatchedModelChanges(TypedDict):
     currency: NotRequired[str]
     priced_on: NotRequired[str | None]
     fictional: NotRequired[bool]
+
+
+class PatchedRole(TypedDict):
+    role: NotRequired[Literal["owner", "lead", "analyst", "reviewer", "rater"]]
 
 
 class PatchedWebhookChanges(TypedDict):
@@ -600,6 +629,15 @@ class Verdict(TypedDict):
     replies: list[RawReply] | None
 
 
+class WantedAccounts(TypedDict):
+    """
+    Accounts to be made, whose passwords somebody hands out.
+    """
+
+    names: list[str]
+    role: Literal["analyst", "reviewer", "rater"]
+
+
 class WantedAlignment(TypedDict):
     """
     An alignment to be begun: the split is stored, and nothing is asked.
@@ -752,6 +790,17 @@ class WantedGuideline(TypedDict):
 
     en: NotRequired[str]
     zh: NotRequired[str]
+
+
+class WantedInvitation(TypedDict):
+    """
+    An invitation for one person.
+    """
+
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: str
+    days: NotRequired[int]
+    email: NotRequired[str]
 
 
 class WantedJudge(TypedDict):
@@ -1052,6 +1101,15 @@ class GenerationRun(TypedDict):
     finished_at: NotRequired[str | None]
 
 
+class Invitation(TypedDict):
+    id: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+
+
 class Job(TypedDict):
     id: str
     kind: Literal["run", "generation", "import", "export", "fit"]
@@ -1150,6 +1208,13 @@ class Mapping(TypedDict):
     options: NotRequired[dict[str, str]]
     encoding: NotRequired[Literal["utf-16", "gb18030", "cp1252"] | Literal[""]]
     separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
+
+
+class Member(TypedDict):
+    id: str
+    username: str
+    name: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
 
 
 class Rater(TypedDict):

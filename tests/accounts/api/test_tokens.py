@@ -11,7 +11,8 @@ from django.utils import timezone
 from accounts.api.access import ReadsResults
 from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
-from accounts.models import ApiToken, Event, Membership
+from accounts.members.invitations import invite
+from accounts.models import ApiToken, Event, Membership, User
 from annotation.models import Cohort
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
@@ -28,6 +29,9 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 MORE = {
+    "/members/": ["post"],
+    "/members/{public_id}/": ["patch", "delete"],
+    "/invitations/": ["post"],
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/cohorts/": ["post"],
@@ -45,9 +49,11 @@ OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
+OF_MEMBERS = ("members", "member", "invitations", "withdraw_invitation")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
+    **dict.fromkeys(OF_MEMBERS, "members"),
     "benchmarks": "read",
     "instructions": "read",
     "responses": "read",
@@ -215,6 +221,7 @@ def filled(slug):
     Cohort.objects.create(study=study, name="crowd", kind="crowd")
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
+    invite(workspace=study.workspace, role="analyst", note="Ana", days=7, by=user, clock=timezone.now)
     made = ask_for(study, user, "csv")
     (made.folder / "file").write_text("a")
     replace(made, state="made").save()
@@ -234,6 +241,11 @@ def lab():
 @pytest.fixture
 def lead(lab):
     return make_user("lead", lab[0].workspace, username="lena")
+
+
+def sender(study):
+    """Who uploaded the table of `filled`."""
+    return User.objects.get(username=f"sender-{study.workspace.slug}")
 
 
 def addresses(study, run, fit):
@@ -282,6 +294,11 @@ def addresses(study, run, fit):
         elif pattern.name == "undo_loading":
             path = reverse("api:undo_loading", args=[study.workspace.imports.get().pk])
             yield pattern.name, path, "post"
+        elif pattern.name in OF_MEMBERS:
+            row = {"member": sender(study), "withdraw_invitation": study.workspace.invitations.get()}
+            parts = [study.workspace.slug, *([row[pattern.name].public_id] if pattern.name in row else [])]
+            method = "delete" if pattern.name == "withdraw_invitation" else "get"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in OF_WEBHOOKS:
             hook = study.workspace.webhooks.get()
             parts = [study.workspace.slug, *([hook.public_id] if pattern.name != "webhooks" else [])]
@@ -328,7 +345,9 @@ def addresses(study, run, fit):
 
 def ask(client, method, path, **options):
     """The answer; what is sent is JSON, without any field."""
-    return client.post(path, {}, "application/json", **options) if method == "post" else client.get(path, **options)
+    if method == "post":
+        return client.post(path, {}, "application/json", **options)
+    return getattr(client, method)(path, **options)
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
@@ -356,7 +375,8 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     assert len(operations) == len(SCOPES) - len(VERBS) + sum(len(methods) for methods in MORE.values())
     for name, methods in MORE.items():
         (path,) = [one for one in schema["paths"] if one.endswith(name)]
-        assert all(schema["paths"][path][method]["x-scope"] == "change" for method in methods)
+        scope = "members" if name.startswith(("/members/", "/invitations/")) else "change"
+        assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
     for operation in operations:
         assert operation["x-scope"] in EVERYTHING
         assert f"Needs a token with the scope `{operation['x-scope']}`" in operation["description"]
