@@ -5,7 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
 from accounts.members import api as people
-from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
+from annotation.api import all_scores, cohorts, contact, keeping, rows, settings, studies as annotation, tasks
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -70,6 +70,15 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/raters/(?P<rater>[^/]+)/(?P<verb>pause|resume)/$",
         keeping.steer_rater,
         name="steer_rater",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/message/", contact.message_rater, name="message_rater"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/browser-requests/", contact.browser_requests, name="browser_requests"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/browser-requests/(?P<pk>[0-9]{1,18})/(?P<verb>admit|refuse)/$",
+        contact.answer_browser,
+        name="answer_browser",
     ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),

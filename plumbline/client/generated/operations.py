@@ -230,6 +230,18 @@ class Operations:
         )
         return answered
 
+    def answer_browser(
+        self, workspace: str, slug: str, id: str, verb: Literal["admit", "refuse"]
+    ) -> shapes.BrowserRequest:
+        """Let a browser go on as the rater, or refuse it; one that was answered so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BrowserRequest = self._transport.answer(
+            "POST", address("w/{}/studies/{}/browser-requests/{}/{}/", workspace, slug, id, verb)
+        )
+        return answered
+
     def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
@@ -279,6 +291,16 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("runs/{}/bridge/", public_id), query={"margin": margin, "old": old}
+        )
+        return answered
+
+    def browser_requests(self, workspace: str, slug: str) -> Iterator[shapes.BrowserRequest]:
+        """List the requests to go on as a rater in another browser that wait for an answer (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.BrowserRequest] = self._transport.rows(
+            address("w/{}/studies/{}/browser-requests/", workspace, slug)
         )
         return answered
 
@@ -850,6 +872,16 @@ class Operations:
         Needs a token with the scope `members`.
         """
         answered: Iterator[shapes.Member] = self._transport.rows(address("w/{}/members/", workspace))
+        return answered
+
+    def message_rater(self, workspace: str, slug: str, rater: str, body: shapes.WantedNote) -> shapes.Note:
+        """Write to one rater, whose pages show the text until they confirm it; it replaces one that is not confirmed yet.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Note = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/message/", workspace, slug, rater), body=body, keyed=True
+        )
         return answered
 
     def model(self, workspace: str, id: int) -> shapes.ServedModel:

@@ -255,6 +255,16 @@ class NewWebhook(TypedDict):
     secret: str
 
 
+class Note(TypedDict):
+    """
+    A message that the rater has not confirmed yet.
+    """
+
+    rater: str
+    text: str
+    at: str
+
+
 class OpenCohort(TypedDict):
     """
     A cohort for those who lead it: with the link by which people join, and the completion codes.
@@ -866,6 +876,14 @@ class WantedName(TypedDict):
     name: str
 
 
+class WantedNote(TypedDict):
+    """
+    A message to one rater.
+    """
+
+    text: str
+
+
 class WantedPanel(TypedDict):
     judges: NotRequired[list[str]]
     name: NotRequired[str]
@@ -988,6 +1006,18 @@ class Webhook(TypedDict):
     events: list[str]
     active: NotRequired[bool]
     created_at: str
+
+
+class BrowserRequest(TypedDict):
+    """
+    Somebody who follows an entry link with a rater's id, and cannot prove to be that rater.
+    """
+
+    id: int
+    rater: str
+    number: str
+    state: NotRequired[Literal["waiting", "admitted", "refused"]]
+    at: str
 
 
 class Cohort(TypedDict):

@@ -13,7 +13,7 @@ from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.members.invitations import invite
 from accounts.models import ApiToken, Event, Membership, User
-from annotation.models import Cohort
+from annotation.models import BrowserRequest, Cohort, Participant
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -94,6 +94,9 @@ SCOPES = {
     "duplicate_study": "change",
     "guideline": "read",
     "steer_rater": "change",
+    "message_rater": "change",
+    "browser_requests": "change",
+    "answer_browser": "change",
     "tasks": "ratings",
     "known_answer": "ratings",
     "raters": "ratings",
@@ -163,6 +166,9 @@ OF_STUDY = {
     "duplicate_study": lambda study: [],
     "guideline": lambda study: [],
     "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
+    "message_rater": lambda study: [study.raters.get().public_id],
+    "browser_requests": lambda study: [],
+    "answer_browser": lambda study: [BrowserRequest.objects.get(participant__study=study).pk, "admit"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
     "raters": lambda study: [],
@@ -185,6 +191,8 @@ POSTED = (
     "restore_study",
     "duplicate_study",
     "steer_rater",
+    "message_rater",
+    "answer_browser",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -203,7 +211,8 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run, a fit, an uploaded table and an import, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
-    make_rater(study)
+    participant = Participant.objects.create(study=study, rater=make_rater(study), mark="m")
+    BrowserRequest.objects.create(participant=participant, browser="b", number="1234", at=timezone.now())
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
