@@ -5,7 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
 from accounts.members import api as people
-from annotation.api import all_scores, cohorts, contact, keeping, rows, settings, studies as annotation, tasks
+from annotation.api import all_scores, cohorts, contact, keeping, mailing, rows, settings, studies as annotation, tasks
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -89,6 +89,26 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/(?P<verb>revoke|renew)/$",
         cohorts.steer_cohort,
         name="steer_cohort",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/",
+        mailing.invited_people,
+        name="invited_people",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/send/",
+        mailing.send_to_listed,
+        name="send_to_listed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/resend/",
+        mailing.resend,
+        name="resend_failed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/<int:invited>/",
+        mailing.invited_person,
+        name="erase_invited_person",
     ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),

@@ -137,7 +137,7 @@ def cohorts(request: Request, workspace: str, slug: str) -> Response:
 @needs(Scope.CHANGE)
 def cohort(request: Request, workspace: str, slug: str, pk: int) -> Response:
     """Return a cohort with its entry link and completion codes, for owners and leads."""
-    return Response(_opened(_cohort_of(study_to_change(request, workspace, slug), pk), request))
+    return Response(_opened(cohort_of(study_to_change(request, workspace, slug), pk), request))
 
 
 @extend_schema(
@@ -150,7 +150,7 @@ def cohort(request: Request, workspace: str, slug: str, pk: int) -> Response:
 @needs(Scope.CHANGE)
 def steer_cohort(request: Request, workspace: str, slug: str, pk: int, verb: str) -> Response:
     """Revoke the entry link of a cohort, or renew it: the old one stops working. Raters who have joined stay."""
-    found = _cohort_of(study_to_change(request, workspace, slug), pk)
+    found = cohort_of(study_to_change(request, workspace, slug), pk)
     if verb == "revoke":
         if found.revoked_at is None:
             revoke_link(found, clock=timezone.now, by=asking(request))
@@ -180,7 +180,7 @@ def _end(days: int | None) -> Any:
     return timezone.now() + timedelta(days=days) if days else None
 
 
-def _cohort_of(study: Study, pk: int | str) -> Cohort:
+def cohort_of(study: Study, pk: int | str) -> Cohort:
     found = study.cohorts.filter(pk=int(pk)).first() if int(pk) < 2**63 else None
     if found is None:
         raise NotFound(_("There is no such cohort in this study."))

@@ -493,6 +493,15 @@ class Operations:
         answered: Iterator[shapes.Endpoint] = self._transport.rows(address("w/{}/endpoints/", workspace))
         return answered
 
+    def erase_invited_person(self, workspace: str, slug: str, id: int, invited: int) -> None:
+        """Erase the name and the address of somebody who was invited; a message that waits is not sent.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer(
+            "DELETE", address("w/{}/studies/{}/cohorts/{}/invitations/{}/", workspace, slug, id, invited)
+        )
+
     def erase_person(self, workspace: str, slug: str, rater: str, body: shapes.WantedErasure) -> shapes.Erased:
         """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept.
 
@@ -663,6 +672,39 @@ class Operations:
         """
         answered: shapes.NewInvitation = self._transport.answer(
             "POST", address("w/{}/invitations/", workspace), body=body
+        )
+        return answered
+
+    def invite_by_mail(self, workspace: str, slug: str, id: int, body: shapes.WantedPeople) -> shapes.Invited:
+        """List who was invited to a cohort one by one, each with a link, or invite people by e-mail (for owners and
+        leads).
+
+        The messages are in the language that the header Accept-Language names. Each reading of names is logged.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Invited = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/", workspace, slug, id), body=body, keyed=True
+        )
+        return answered
+
+    def invited_people(
+        self,
+        workspace: str,
+        slug: str,
+        id: int,
+        *,
+        state: Literal["", "failed", "held", "sending", "sent", "waiting"] = "",
+    ) -> Iterator[shapes.InvitedPerson]:
+        """List who was invited to a cohort one by one, each with a link, or invite people by e-mail (for owners and
+        leads).
+
+        The messages are in the language that the header Accept-Language names. Each reading of names is logged.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.InvitedPerson] = self._transport.rows(
+            address("w/{}/studies/{}/cohorts/{}/invitations/", workspace, slug, id), {"state": state}
         )
         return answered
 
@@ -1066,6 +1108,16 @@ class Operations:
         )
         return answered
 
+    def resend_failed(self, workspace: str, slug: str, id: int) -> shapes.Sent:
+        """Send the messages that failed once more, with the same links.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Sent = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/resend/", workspace, slug, id), keyed=True
+        )
+        return answered
+
     def responses(
         self, workspace: str, slug: str, *, instruction: str = "", model: str = "", run: str = ""
     ) -> Iterator[shapes.Response]:
@@ -1167,6 +1219,19 @@ class Operations:
         answered: Iterator[shapes.Score] = self._transport.rows(
             address("w/{}/studies/{}/scores/", workspace, slug),
             {"criterion": criterion, "every_revision": every_revision, "rater_kind": rater_kind},
+        )
+        return answered
+
+    def send_to_listed(self, workspace: str, slug: str, id: int, body: shapes.Sending) -> shapes.Sent:
+        """Send a message to each person of an uploaded list who has an address and none yet: in the list, the state
+        `held`.
+
+        `people` says how many you found; if the list has changed since, nothing is sent.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Sent = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/send/", workspace, slug, id), body=body, keyed=True
         )
         return answered
 

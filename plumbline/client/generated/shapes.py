@@ -153,6 +153,11 @@ class InstructionsRow(TypedDict):
     rubric: NotRequired[str]
 
 
+class Invited(TypedDict):
+    invited: int
+    known: int
+
+
 class Judge(TypedDict):
     id: str
     name: str
@@ -457,6 +462,18 @@ class Score(TypedDict):
     not_applicable: NotRequired[bool]
     reason: NotRequired[str]
     evidence: NotRequired[Any | None]
+
+
+class Sending(TypedDict):
+    """
+    A confirmation that the messages are to be sent.
+    """
+
+    people: int
+
+
+class Sent(TypedDict):
+    sent: int
 
 
 class SentChecklists(TypedDict):
@@ -889,6 +906,14 @@ class WantedPanel(TypedDict):
     name: NotRequired[str]
 
 
+class WantedPeople(TypedDict):
+    """
+    People to be invited by e-mail.
+    """
+
+    emails: list[str]
+
+
 class WantedProbes(TypedDict):
     study: str
     change: NotRequired[list[Literal["padding", "format", "wording", "order", "author"]]]
@@ -1138,6 +1163,22 @@ class Invitation(TypedDict):
     made_by: str
     made_at: str
     expires_at: str
+
+
+class InvitedPerson(TypedDict):
+    """
+    A person who was invited; the name and the address are empty once they were erased.
+    """
+
+    id: int
+    name: NotRequired[str]
+    email: str
+    link: str
+    state: NotRequired[Literal["held", "waiting", "sending", "sent", "failed"]]
+    reason: str
+    made_at: str
+    sent_at: NotRequired[str | None]
+    joined_at: str
 
 
 class Job(TypedDict):

@@ -13,7 +13,7 @@ from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.members.invitations import invite
 from accounts.models import ApiToken, Event, Membership, User
-from annotation.models import BrowserRequest, Cohort, Participant
+from annotation.models import BrowserRequest, Cohort, MailedInvitation, Participant
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -31,7 +31,8 @@ EVERYTHING = ApiToken.Scope.values
 MORE = {
     "/members/": ["post"],
     "/members/{public_id}/": ["patch", "delete"],
-    "/invitations/": ["post"],
+    "w/{workspace}/invitations/": ["post"],
+    "{id}/invitations/": ["post"],
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/cohorts/": ["post"],
@@ -103,6 +104,10 @@ SCOPES = {
     "cohorts": "read",
     "cohort": "change",
     "steer_cohort": "change",
+    "invited_people": "change",
+    "send_to_listed": "change",
+    "resend_failed": "change",
+    "erase_invited_person": "change",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -173,8 +178,15 @@ OF_STUDY = {
     "known_answer": lambda study: [study.tasks.get().public_id],
     "raters": lambda study: [],
     "cohorts": lambda study: [],
-    "cohort": lambda study: [study.cohorts.get().pk],
-    "steer_cohort": lambda study: [study.cohorts.get().pk, "revoke"],
+    "cohort": lambda study: [study.cohorts.get(name="crowd").pk],
+    "steer_cohort": lambda study: [study.cohorts.get(name="crowd").pk, "revoke"],
+    "invited_people": lambda study: [study.cohorts.get(name="readers").pk],
+    "send_to_listed": lambda study: [study.cohorts.get(name="readers").pk],
+    "resend_failed": lambda study: [study.cohorts.get(name="readers").pk],
+    "erase_invited_person": lambda study: [
+        study.cohorts.get(name="readers").pk,
+        MailedInvitation.objects.get(cohort__study=study).pk,
+    ],
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
@@ -193,6 +205,8 @@ POSTED = (
     "steer_rater",
     "message_rater",
     "answer_browser",
+    "send_to_listed",
+    "resend_failed",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -201,6 +215,9 @@ POSTED = (
     "make_panel",
     "draw_for_people",
 )
+
+
+DELETED = ("erase_invited_person",)
 
 
 def bearer(user, scopes=EVERYTHING, **options):
@@ -228,6 +245,8 @@ def filled(slug):
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    readers = Cohort.objects.create(study=study, name="readers", kind="public")
+    MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
     invite(workspace=study.workspace, role="analyst", note="Ana", days=7, by=user, clock=timezone.now)
@@ -327,7 +346,7 @@ def addresses(study, run, fit):
             yield pattern.name, path, "post" if pattern.name == "steer_generation" else "get"
         elif pattern.name in OF_STUDY:
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
-            method = "post" if pattern.name in POSTED else "get"
+            method = "post" if pattern.name in POSTED else "delete" if pattern.name in DELETED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name == "make_judge":
             yield pattern.name, reverse("api:make_judge", args=[study.workspace.slug]), "post"
@@ -384,7 +403,7 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     assert len(operations) == len(SCOPES) - len(VERBS) + sum(len(methods) for methods in MORE.values())
     for name, methods in MORE.items():
         (path,) = [one for one in schema["paths"] if one.endswith(name)]
-        scope = "members" if name.startswith(("/members/", "/invitations/")) else "change"
+        scope = "members" if name.startswith(("/members/", "w/{workspace}/invitations/")) else "change"
         assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
     for operation in operations:
         assert operation["x-scope"] in EVERYTHING
