@@ -5,7 +5,19 @@ from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
 from accounts.members import api as people
-from annotation.api import all_scores, cohorts, contact, keeping, mailing, rows, settings, studies as annotation, tasks
+from annotation.api import (
+    all_scores,
+    cohorts,
+    contact,
+    keeping,
+    mailing,
+    pay,
+    platforms,
+    rows,
+    settings,
+    studies as annotation,
+    tasks,
+)
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -109,6 +121,30 @@ urlpatterns = [
         "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/<int:invited>/",
         mailing.invited_person,
         name="erase_invited_person",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/payments/", pay.payments, name="payments"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/pay/", pay.cohort_pay, name="cohort_pay"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/approvals/", pay.approvals, name="approvals"),
+    path("w/<str:workspace>/studies/<str:slug>/minimum/", platforms.minimum, name="minimum"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/platform-values/",
+        platforms.platform_values,
+        name="platform_values",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/",
+        platforms.prolific_study,
+        name="prolific_study",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/submissions/",
+        platforms.submissions,
+        name="submissions",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/prolific/(?P<verb>approve|reject)/$",
+        platforms.review_submissions,
+        name="review_submissions",
     ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),

@@ -242,6 +242,18 @@ class Operations:
         )
         return answered
 
+    def approvals(self, workspace: str, slug: str, id: int) -> list[shapes.Approval]:
+        """Return a cohort's list to approve or reject, a row for each rater (for owners and leads).
+
+        It has the ids by which the platform knows people, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.Approval] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/approvals/", workspace, slug, id)
+        )
+        return answered
+
     def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
@@ -334,6 +346,18 @@ class Operations:
         )
         return answered
 
+    def change_minimum(
+        self, workspace: str, slug: str, body: shapes.Minimum, *, unchanged: bool = False
+    ) -> shapes.Minimum:
+        """Return the minimum for a complete participation, or set it (for owners and leads); what is left out is none.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Minimum = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/minimum/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_model(
         self, workspace: str, id: int, body: shapes.PatchedModelChanges, *, unchanged: bool = False
     ) -> shapes.ServedModel:
@@ -343,6 +367,18 @@ class Operations:
         """
         answered: shapes.ServedModel = self._transport.answer(
             "PATCH", address("w/{}/models/{}/", workspace, id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_pay(
+        self, workspace: str, slug: str, id: int, body: shapes.WantedPay, *, unchanged: bool = False
+    ) -> shapes.Pay:
+        """Return what the raters of a cohort are paid, or state it (for owners and leads); it pays nothing.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Pay = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/cohorts/{}/pay/", workspace, slug, id), body=body, unchanged=unchanged
         )
         return answered
 
@@ -399,6 +435,16 @@ class Operations:
         """
         answered: shapes.OpenCohort = self._transport.answer(
             "GET", address("w/{}/studies/{}/cohorts/{}/", workspace, slug, id)
+        )
+        return answered
+
+    def cohort_pay(self, workspace: str, slug: str, id: int) -> shapes.Pay:
+        """Return what the raters of a cohort are paid, or state it (for owners and leads); it pays nothing.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Pay = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/pay/", workspace, slug, id)
         )
         return answered
 
@@ -926,6 +972,14 @@ class Operations:
         )
         return answered
 
+    def minimum(self, workspace: str, slug: str) -> shapes.Minimum:
+        """Return the minimum for a complete participation, or set it (for owners and leads); what is left out is none.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Minimum = self._transport.answer("GET", address("w/{}/studies/{}/minimum/", workspace, slug))
+        return answered
+
     def model(self, workspace: str, id: int) -> shapes.ServedModel:
         """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
 
@@ -982,6 +1036,26 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/benchmarks/{}/tables/", workspace, slug))
         return answered
 
+    def payments(self, workspace: str, slug: str) -> list[shapes.CohortPayment]:
+        """Return hours and money owed, for each cohort and each of its raters under their pseudonyms.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.CohortPayment] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/payments/", workspace, slug)
+        )
+        return answered
+
+    def platform_values(self, workspace: str, slug: str, id: int) -> shapes.PlatformValues:
+        """Return what a lead enters at Prolific or MTurk for a crowd cohort: the link, the codes, the time and the pay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.PlatformValues = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/platform-values/", workspace, slug, id)
+        )
+        return answered
+
     def probe_judge(self, public_id: str, body: shapes.WantedProbes) -> dict[str, Any]:
         """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed.
 
@@ -989,6 +1063,18 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("judges/{}/probes/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def prolific_study(self, workspace: str, slug: str, id: int) -> shapes.ProlificStudy:
+        """Return the cohort's study at Prolific, draft one for `places` participants, or attach that of `study_id`.
+
+        For owners and leads. A cohort has at most one. A draft is published at Prolific, by a person.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ProlificStudy = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id)
         )
         return answered
 
@@ -1138,6 +1224,20 @@ class Operations:
         """
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/restore/", workspace, slug)
+        )
+        return answered
+
+    def review_submissions(
+        self, workspace: str, slug: str, id: str, verb: Literal["approve", "reject"], body: shapes.WantedReview
+    ) -> shapes.Reviewed:
+        """Approve submissions, which pays them, or reject them (for owners and leads).
+
+        Only those that still await review are; so the same request again does nothing.
+
+        Needs a token with the scope `change`, or `run` to approve.
+        """
+        answered: shapes.Reviewed = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/prolific/{}/", workspace, slug, id, verb), body=body
         )
         return answered
 
@@ -1323,12 +1423,38 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/settings/", workspace, slug))
         return answered
 
+    def submissions(self, workspace: str, slug: str, id: int) -> list[shapes.Submission]:
+        """Return the submissions of the cohort's study, which Prolific is asked for (for owners and leads).
+
+        They have the ids of participants, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.Submission] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/prolific/submissions/", workspace, slug, id)
+        )
+        return answered
+
     def take_look(self, public_id: str, body: shapes.WantedLook) -> dict[str, Any]:
         """Measure a version once on the test part (201 with the report); the look is counted and cannot be undone.
 
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer("POST", address("alignments/{}/looks/", public_id), body=body)
+        return answered
+
+    def take_up_prolific_study(
+        self, workspace: str, slug: str, id: int, body: shapes.WantedProlificStudy
+    ) -> shapes.ProlificStudy:
+        """Return the cohort's study at Prolific, draft one for `places` participants, or attach that of `study_id`.
+
+        For owners and leads. A cohort has at most one. A draft is published at Prolific, by a person.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ProlificStudy = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id), body=body
+        )
         return answered
 
     def tasks(

@@ -6,6 +6,34 @@ from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class Approval(TypedDict):
+    """
+    A row of the list to approve or reject, with the ids by which the platform knows the rater.
+    """
+
+    rater: str
+    platform: str
+    platform_id: str
+    submission_id: str
+    submitted: str
+    answers: int
+    minutes: float
+    answers_not_counted: int
+    minutes_not_counted: float
+    checks_passed: int
+    checks_failed: int
+    suggested_decision: str
+    reason: str
+    pay: Decimal | None
+    pay_per: str
+    currency: str
+    sum: Decimal | None
+    sum_not_counted: Decimal | None
+    state_at_prolific: str
+    bonuses_sent: Decimal
+    bonuses_uncertain: Decimal
+
+
 class AskedFit(TypedDict):
     """
     A fit that a worker computes.
@@ -210,6 +238,16 @@ class Message(TypedDict):
     message: NotRequired[str]
 
 
+class Minimum(TypedDict):
+    """
+    What a complete participation needs; null for no such minimum.
+    """
+
+    answers: NotRequired[int | None]
+    checks: NotRequired[int | None]
+    minutes: NotRequired[int | None]
+
+
 class Model(TypedDict):
     id: int
     name: str
@@ -351,6 +389,17 @@ class PreferencesRow(TypedDict):
     rater_kind: NotRequired[str]
 
 
+class ProlificStudy(TypedDict):
+    """
+    The study at Prolific to which a cohort belongs.
+    """
+
+    id: str
+    made_at: str
+    looked_at: NotRequired[str | None]
+    problem: str
+
+
 class RatersRow(TypedDict):
     name: NotRequired[str]
     email: NotRequired[str]
@@ -400,6 +449,12 @@ class ResponsesRow(TypedDict):
     finish_reason: NotRequired[str]
     tokens: NotRequired[float]
     seconds: NotRequired[float]
+
+
+class Reviewed(TypedDict):
+    done: int
+    gone: int
+    refused: list[str]
 
 
 class RowError(TypedDict):
@@ -474,6 +529,16 @@ class Sending(TypedDict):
 
 class Sent(TypedDict):
     sent: int
+
+
+class SentBonuses(TypedDict):
+    """
+    Bonuses in one currency.
+    """
+
+    currency: str
+    amount: Decimal
+    in_doubt: Decimal
 
 
 class SentChecklists(TypedDict):
@@ -620,6 +685,17 @@ class StudyState(TypedDict):
     provenance: list[str]
 
 
+class Submission(TypedDict):
+    """
+    A submission, as Prolific says it at this moment.
+    """
+
+    id: str
+    participant: str
+    status: str
+    code: str
+
+
 class TruthRow(TypedDict):
     item: str
     value: Any
@@ -629,6 +705,16 @@ class TruthRow(TypedDict):
 
 class Undone(TypedDict):
     removed: dict[str, int]
+
+
+class Value(TypedDict):
+    """
+    One value to enter at a platform.
+    """
+
+    name: str
+    value: str
+    help: str
 
 
 class Verdict(TypedDict):
@@ -906,6 +992,16 @@ class WantedPanel(TypedDict):
     name: NotRequired[str]
 
 
+class WantedPay(TypedDict):
+    """
+    What a cohort is paid.
+    """
+
+    amount: Decimal | None
+    per: NotRequired[Literal["hour", "task"]]
+    currency: NotRequired[str]
+
+
 class WantedPeople(TypedDict):
     """
     People to be invited by e-mail.
@@ -927,10 +1023,44 @@ class WantedProbes(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedProlificStudy(TypedDict):
+    """
+    A draft for so many participants, or a study that is there already.
+    """
+
+    places: NotRequired[int]
+    study_id: NotRequired[str]
+
+
 class WantedProposal(TypedDict):
     model: str
     judge: NotRequired[str]
     price_only: NotRequired[bool]
+
+
+class WantedReview(TypedDict):
+    """
+    The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters.
+    """
+
+    submissions: list[str]
+    category: NotRequired[
+        Literal[
+            "TOO_QUICKLY",
+            "TOO_SLOWLY",
+            "FAILED_INSTRUCTIONS",
+            "INCOMP_LONGITUDINAL",
+            "FAILED_CHECK",
+            "LOW_EFFORT",
+            "MALINGERING",
+            "NO_CODE",
+            "BAD_CODE",
+            "NO_DATA",
+            "UNSUPP_DEVICE",
+            "OTHER",
+        ]
+    ]
+    message: NotRequired[str]
 
 
 class WantedRun(TypedDict):
@@ -1288,6 +1418,26 @@ class Member(TypedDict):
     role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
 
 
+class Pay(TypedDict):
+    """
+    What is paid for an hour of work or for a task.
+    """
+
+    amount: Decimal | None
+    per: Literal["hour", "task"]
+    currency: str
+    by_cohort: bool
+
+
+class PlatformValues(TypedDict):
+    """
+    What is entered at each platform, in the order of its form.
+    """
+
+    prolific: list[Value]
+    mturk: list[Value]
+
+
 class Rater(TypedDict):
     id: str
     pseudonym: NotRequired[str]
@@ -1297,6 +1447,29 @@ class Rater(TypedDict):
     answered: int
     provenance: NotRequired[Literal["simulated", "scripted"] | Literal[""]]
     created_at: str
+
+
+class RaterPayment(TypedDict):
+    """
+    The work and the pay of one rater.
+    """
+
+    rater: str
+    pseudonym: str
+    answers: int
+    minutes: float
+    skipped: int
+    answers_not_counted: int
+    minutes_not_counted: float
+    submitted: str | None
+    checks: int
+    checks_failed: int
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    suggested_decision: Literal["approve", "review", "reject", "nothing to pay"]
+    reason: str
+    state_at_prolific: str
+    bonuses: list[SentBonuses]
 
 
 class RaterState(TypedDict):
@@ -1456,3 +1629,21 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class CohortPayment(TypedDict):
+    """
+    The pay of a cohort with its sums; `cohort` is null for raters who belong to none.
+    """
+
+    cohort: NotRequired[int | None]
+    name: NotRequired[str]
+    pay: Pay
+    answers: int
+    hours: float
+    answers_not_counted: int
+    hours_not_counted: float
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    bonuses: list[SentBonuses]
+    raters: list[RaterPayment]

@@ -13,7 +13,7 @@ from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.members.invitations import invite
 from accounts.models import ApiToken, Event, Membership, User
-from annotation.models import BrowserRequest, Cohort, MailedInvitation, Participant
+from annotation.models import BrowserRequest, Cohort, MailedInvitation, Participant, ProlificStudy
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -36,6 +36,9 @@ MORE = {
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/cohorts/": ["post"],
+    "/pay/": ["put"],
+    "/minimum/": ["put"],
+    "/prolific/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
@@ -108,6 +111,14 @@ SCOPES = {
     "send_to_listed": "change",
     "resend_failed": "change",
     "erase_invited_person": "change",
+    "payments": "ratings",
+    "cohort_pay": "read",
+    "approvals": "ratings",
+    "minimum": "read",
+    "platform_values": "change",
+    "prolific_study": "read",
+    "submissions": "ratings",
+    "review_submissions": "run",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -162,6 +173,7 @@ SCOPES = {
 """The scope of every address, and of every verb of the address that steers a run."""
 
 
+OF_CROWD = ("cohort_pay", "approvals", "platform_values", "prolific_study", "submissions")
 PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
@@ -187,6 +199,10 @@ OF_STUDY = {
         study.cohorts.get(name="readers").pk,
         MailedInvitation.objects.get(cohort__study=study).pk,
     ],
+    "payments": lambda study: [],
+    "minimum": lambda study: [],
+    **dict.fromkeys(OF_CROWD, lambda study: [study.cohorts.get(name="crowd").pk]),
+    "review_submissions": lambda study: [study.cohorts.get(name="crowd").pk, "approve"],
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
@@ -207,6 +223,7 @@ POSTED = (
     "answer_browser",
     "send_to_listed",
     "resend_failed",
+    "review_submissions",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -244,7 +261,8 @@ def filled(slug):
     zipped = SimpleUploadedFile("a.zip", b"PK")
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
-    Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
     readers = Cohort.objects.create(study=study, name="readers", kind="public")
     MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
@@ -414,6 +432,7 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     assert by_verb == {
         "steer_run": ("change", {"start": "run"}),
         "steer_generation": ("change", {"start": "run", "retry": "run"}),
+        "review_submissions": ("change", {"approve": "run"}),
     }
 
 
