@@ -7,6 +7,7 @@ from accounts.api.access import Scope, needing
 from accounts.members import api as people
 from annotation.api import (
     all_scores,
+    bonuses,
     cohorts,
     contact,
     keeping,
@@ -145,6 +146,24 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/prolific/(?P<verb>approve|reject)/$",
         platforms.review_submissions,
         name="review_submissions",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/bonus-cap/", bonuses.bonus_cap, name="bonus_cap"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/", bonuses.bonuses, name="bonuses"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/propose/",
+        bonuses.propose_bonuses,
+        name="propose_bonuses",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/<str:public_id>/",
+        bonuses.bonus_list,
+        name="bonus_list",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/bonuses/(?P<public_id>[^/]+)/"
+        r"(?P<verb>drop|look)/$",
+        bonuses.steer_bonuses,
+        name="steer_bonuses",
     ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),

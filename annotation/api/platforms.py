@@ -137,7 +137,7 @@ def _minimum(study: Study) -> dict[str, int | None]:
 @needs(Scope.CHANGE)
 def platform_values(request: Request, workspace: str, slug: str, pk: int) -> Response:
     """Return what a lead enters at Prolific or MTurk for a crowd cohort: the link, the codes, the time and the pay."""
-    cohort = _crowd(study_to_change(request, workspace, slug), pk)
+    cohort = crowd_cohort(study_to_change(request, workspace, slug), pk)
     address = _entry(request, cohort)
     values = {
         "prolific": prolific_values(cohort.study, cohort, address),
@@ -161,9 +161,9 @@ def prolific_study(request: Request, workspace: str, slug: str, pk: int) -> Resp
 
     For owners and leads. A cohort has at most one. A draft is published at Prolific, by a person.
     """
-    cohort = _crowd(study_to_change(request, workspace, slug), pk)
+    cohort = crowd_cohort(study_to_change(request, workspace, slug), pk)
     if request.method != "POST":
-        return Response(ProlificStudySerializer(_attached(cohort)).data)
+        return Response(ProlificStudySerializer(attached_of(cohort)).data)
     asked = checked(WantedProlificStudySerializer(data=request.data))
     if len(asked) != 1:
         raise Unusable(_("Send either places, for a draft, or study_id, for a study that is at Prolific already."))
@@ -187,9 +187,9 @@ def submissions(request: Request, workspace: str, slug: str, pk: int) -> Respons
 
     They have the ids of participants, and each reading is logged.
     """
-    cohort = _crowd(study_to_change(request, workspace, slug), pk)
+    cohort = crowd_cohort(study_to_change(request, workspace, slug), pk)
     try:
-        found = submissions_of(_attached(cohort).external_id)
+        found = submissions_of(attached_of(cohort).external_id)
     except ProlificError as problem:
         raise Unusable(str(problem)) from problem
     note_reading(cohort.study, asking(request), clock=timezone.now)
@@ -210,11 +210,11 @@ def review_submissions(request: Request, workspace: str, slug: str, pk: int, ver
 
     Only those that still await review are; so the same request again does nothing.
     """
-    cohort = _crowd(study_to_change(request, workspace, slug), pk)
+    cohort = crowd_cohort(study_to_change(request, workspace, slug), pk)
     asked = checked(WantedReviewSerializer(data=request.data))
     try:
         result = review(
-            _attached(cohort),
+            attached_of(cohort),
             set(asked["submissions"]),
             verb,
             by=asking(request),
@@ -226,7 +226,7 @@ def review_submissions(request: Request, workspace: str, slug: str, pk: int, ver
     return Response(ReviewedSerializer(result).data)
 
 
-def _crowd(study: Study, pk: int) -> Cohort:
+def crowd_cohort(study: Study, pk: int) -> Cohort:
     """Return the crowd cohort of the study; 404 where it has none of this number."""
     cohort = cohort_of(study, pk)
     if cohort.kind != Cohort.Kind.CROWD:
@@ -234,7 +234,7 @@ def _crowd(study: Study, pk: int) -> Cohort:
     return cohort
 
 
-def _attached(cohort: Cohort) -> ProlificStudy:
+def attached_of(cohort: Cohort) -> ProlificStudy:
     found = ProlificStudy.objects.select_related("cohort__study").filter(cohort=cohort).first()
     if found is None:
         raise NotFound(_("This cohort has no study at Prolific yet."))

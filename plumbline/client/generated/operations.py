@@ -296,6 +296,38 @@ class Operations:
         )
         return answered
 
+    def bonus_cap(self, workspace: str, slug: str) -> shapes.Cap:
+        """Return the most that a study may send as bonuses, or set it (for owners and leads).
+
+        The operator's cap stands above it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Cap = self._transport.answer("GET", address("w/{}/studies/{}/bonus-cap/", workspace, slug))
+        return answered
+
+    def bonus_list(self, workspace: str, slug: str, id: int, public_id: str) -> shapes.WholeBonusList:
+        """Return a list with its bonuses (for owners and leads). It has ids of submissions, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.WholeBonusList = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/bonuses/{}/", workspace, slug, id, public_id)
+        )
+        return answered
+
+    def bonus_lists(self, workspace: str, slug: str, id: int) -> Iterator[shapes.BonusList]:
+        """List the bonus lists of a cohort, or set one up at Prolific, which pays nothing (for owners and leads).
+
+        It is sent when the owner of the token confirms it, within an hour, on the page that the answer names.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.BonusList] = self._transport.rows(
+            address("w/{}/studies/{}/cohorts/{}/bonuses/", workspace, slug, id)
+        )
+        return answered
+
     def bridge(self, public_id: str, *, margin: float | None = None, old: str) -> dict[str, Any]:
         """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`.
 
@@ -331,6 +363,20 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("w/{}/studies/{}/causes/", workspace, slug), query={"judge": judge}
+        )
+        return answered
+
+    def change_bonus_cap(
+        self, workspace: str, slug: str, body: shapes.WantedCap, *, unchanged: bool = False
+    ) -> shapes.Cap:
+        """Return the most that a study may send as bonuses, or set it (for owners and leads).
+
+        The operator's cap stands above it.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Cap = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/bonus-cap/", workspace, slug), body=body, unchanged=unchanged
         )
         return answered
 
@@ -1056,6 +1102,18 @@ class Operations:
         )
         return answered
 
+    def prepare_bonuses(self, workspace: str, slug: str, id: int, body: shapes.PreparedBonuses) -> shapes.BonusList:
+        """List the bonus lists of a cohort, or set one up at Prolific, which pays nothing (for owners and leads).
+
+        It is sent when the owner of the token confirms it, within an hour, on the page that the answer names.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.BonusList = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/", workspace, slug, id), body=body
+        )
+        return answered
+
     def probe_judge(self, public_id: str, body: shapes.WantedProbes) -> dict[str, Any]:
         """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed.
 
@@ -1075,6 +1133,18 @@ class Operations:
         """
         answered: shapes.ProlificStudy = self._transport.answer(
             "GET", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id)
+        )
+        return answered
+
+    def propose_bonuses(self, workspace: str, slug: str, id: int, body: shapes.WantedBonuses) -> shapes.Proposal:
+        """Return who would get how much and why, as things stand at Prolific; nothing is stored or paid.
+
+        For owners and leads. The answer has ids of submissions, and each reading is logged.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Proposal = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/propose/", workspace, slug, id), body=body
         )
         return answered
 
@@ -1342,6 +1412,20 @@ class Operations:
         """
         answered: shapes.GenerationRun = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def steer_bonuses(
+        self, workspace: str, slug: str, id: str, public_id: str, verb: Literal["drop", "look"]
+    ) -> shapes.BonusList:
+        """Drop a list that waits for its confirmation, or ask Prolific what became of an uncertain one.
+
+        For owners and leads.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.BonusList = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/{}/{}/", workspace, slug, id, public_id, verb)
         )
         return answered
 

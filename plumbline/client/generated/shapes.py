@@ -56,6 +56,17 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
+class Cap(TypedDict):
+    """
+    The caps on the bonuses of a study, in units of its currency.
+    """
+
+    operator: Decimal
+    cap: Decimal | None
+    spent: Decimal
+    left: Decimal
+
+
 class ChecklistsRow(TypedDict):
     instruction: NotRequired[str]
     category: NotRequired[str]
@@ -115,6 +126,11 @@ class Found(TypedDict):
     good: bool
     text: str
     detail: str
+
+
+class GivenAmount(TypedDict):
+    rater: str
+    amount: Decimal
 
 
 class GoldRow(TypedDict):
@@ -195,6 +211,12 @@ class Judge(TypedDict):
     parameters: NotRequired[Any]
     provenance: str
     created_at: str
+
+
+class LeftOut(TypedDict):
+    who: str
+    amount: Decimal | None
+    why: str
 
 
 class LoadedVerdicts(TypedDict):
@@ -389,6 +411,23 @@ class PreferencesRow(TypedDict):
     rater_kind: NotRequired[str]
 
 
+class PreparedBonuses(TypedDict):
+    """
+    The same list, with the digest of its dry run.
+    """
+
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+    digest: str
+
+
 class ProlificStudy(TypedDict):
     """
     The study at Prolific to which a cohort belongs.
@@ -398,6 +437,14 @@ class ProlificStudy(TypedDict):
     made_at: str
     looked_at: NotRequired[str | None]
     problem: str
+
+
+class ProposedBonus(TypedDict):
+    rater: str
+    pseudonym: str
+    submission: str
+    amount: Decimal
+    reason: str
 
 
 class RatersRow(TypedDict):
@@ -773,6 +820,26 @@ class WantedAnchors(TypedDict):
     budget_tokens: NotRequired[int | None]
     budget_money: NotRequired[Decimal | None]
     price_only: NotRequired[bool]
+
+
+class WantedBonuses(TypedDict):
+    """
+    A list of bonuses: amounts that are given, or a rule with its numbers.
+    """
+
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+
+
+class WantedCap(TypedDict):
+    cap: Decimal
 
 
 class WantedCohort(TypedDict):
@@ -1163,6 +1230,57 @@ class Webhook(TypedDict):
     created_at: str
 
 
+class WholeBonusList(TypedDict):
+    """
+    A list with its bonuses.
+    """
+
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+    bonuses: list[ProposedBonus]
+
+
+class BonusList(TypedDict):
+    """
+    A list of bonuses and what became of it.
+    """
+
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+
+
 class BrowserRequest(TypedDict):
     """
     Somebody who follows an entry link with a rater's id, and cannot prove to be that rater.
@@ -1436,6 +1554,18 @@ class PlatformValues(TypedDict):
 
     prolific: list[Value]
     mturk: list[Value]
+
+
+class Proposal(TypedDict):
+    """
+    A dry run: who would get how much and why, and who would not. Nothing is stored.
+    """
+
+    digest: str
+    currency: str
+    total: Decimal
+    bonuses: list[ProposedBonus]
+    left_out: list[LeftOut]
 
 
 class Rater(TypedDict):

@@ -13,7 +13,7 @@ from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
 from accounts.members.invitations import invite
 from accounts.models import ApiToken, Event, Membership, User
-from annotation.models import BrowserRequest, Cohort, MailedInvitation, Participant, ProlificStudy
+from annotation.models import BonusBatch, BrowserRequest, Cohort, MailedInvitation, Participant, ProlificStudy
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -39,6 +39,8 @@ MORE = {
     "/pay/": ["put"],
     "/minimum/": ["put"],
     "/prolific/": ["post"],
+    "/bonus-cap/": ["put"],
+    "/bonuses/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
@@ -119,6 +121,11 @@ SCOPES = {
     "prolific_study": "read",
     "submissions": "ratings",
     "review_submissions": "run",
+    "bonus_cap": "read",
+    "propose_bonuses": "run",
+    "bonuses": "read",
+    "bonus_list": "ratings",
+    "steer_bonuses": "run",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -173,7 +180,7 @@ SCOPES = {
 """The scope of every address, and of every verb of the address that steers a run."""
 
 
-OF_CROWD = ("cohort_pay", "approvals", "platform_values", "prolific_study", "submissions")
+OF_CROWD = ("cohort_pay", "approvals", "platform_values", "prolific_study", "submissions", "propose_bonuses", "bonuses")
 PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
@@ -203,6 +210,9 @@ OF_STUDY = {
     "minimum": lambda study: [],
     **dict.fromkeys(OF_CROWD, lambda study: [study.cohorts.get(name="crowd").pk]),
     "review_submissions": lambda study: [study.cohorts.get(name="crowd").pk, "approve"],
+    "bonus_cap": lambda study: [],
+    "bonus_list": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id],
+    "steer_bonuses": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id, "drop"],
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
@@ -224,6 +234,8 @@ POSTED = (
     "send_to_listed",
     "resend_failed",
     "review_submissions",
+    "propose_bonuses",
+    "steer_bonuses",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -263,6 +275,15 @@ def filled(slug):
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
     ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
+    BonusBatch.objects.create(
+        study=study,
+        cohort=crowd,
+        external_study="s1",
+        basis="given",
+        total_minor=150,
+        made_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
     readers = Cohort.objects.create(study=study, name="readers", kind="public")
     MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
@@ -421,7 +442,13 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     assert len(operations) == len(SCOPES) - len(VERBS) + sum(len(methods) for methods in MORE.values())
     for name, methods in MORE.items():
         (path,) = [one for one in schema["paths"] if one.endswith(name)]
-        scope = "members" if name.startswith(("/members/", "w/{workspace}/invitations/")) else "change"
+        scope = (
+            "run"
+            if "bonus" in name
+            else "members"
+            if name.startswith(("/members/", "w/{workspace}/invitations/"))
+            else "change"
+        )
         assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
     for operation in operations:
         assert operation["x-scope"] in EVERYTHING
