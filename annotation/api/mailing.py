@@ -103,9 +103,10 @@ def invited_people(request: Request, workspace: str, slug: str, pk: int) -> Resp
                     _("state must be one of %(known)s.") % {"known": ", ".join(MailedInvitation.State.values)}
                 )
             rows = rows.filter(state=state)
-        note_reading(cohort.study, asking(request), clock=timezone.now)
         pages = Pages()
-        found: list[Any] | None = pages.paginate_queryset(rows, request)
+        found: list[MailedInvitation] = pages.paginate_queryset(rows, request) or []
+        if any(one.name or one.address for one in found):
+            note_reading(cohort.study, asking(request), clock=timezone.now)
         shown = InvitedPersonSerializer(found, many=True, context={"request": request})
         return pages.get_paginated_response(shown.data)
     asked = checked(WantedPeopleSerializer(data=request.data))

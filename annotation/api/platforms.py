@@ -192,7 +192,8 @@ def submissions(request: Request, workspace: str, slug: str, pk: int) -> Respons
         found = submissions_of(attached_of(cohort).external_id)
     except ProlificError as problem:
         raise Unusable(str(problem)) from problem
-    note_reading(cohort.study, asking(request), clock=timezone.now)
+    if found:
+        note_reading(cohort.study, asking(request), clock=timezone.now)
     return Response(SubmissionSerializer(found, many=True).data)
 
 

@@ -380,6 +380,19 @@ class Operations:
         )
         return answered
 
+    def change_cohort(
+        self, workspace: str, slug: str, id: int, body: shapes.PatchedCohortChanges, *, unchanged: bool = False
+    ) -> shapes.OpenCohort:
+        """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.OpenCohort = self._transport.answer(
+            "PATCH", address("w/{}/studies/{}/cohorts/{}/", workspace, slug, id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_endpoint(
         self, workspace: str, id: int, body: shapes.PatchedEndpointChanges, *, unchanged: bool = False
     ) -> shapes.Endpoint:
@@ -475,7 +488,8 @@ class Operations:
         return answered
 
     def cohort(self, workspace: str, slug: str, id: int) -> shapes.OpenCohort:
-        """Return a cohort with its entry link and completion codes, for owners and leads.
+        """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and
+        leads).
 
         Needs a token with the scope `change`.
         """

@@ -345,6 +345,17 @@ class OpenCohort(TypedDict):
     is_open: bool
     link: str
     codes: dict[str, str]
+    prolific_workspace: str
+
+
+class PatchedCohortChanges(TypedDict):
+    """
+    What is to be changed of a cohort.
+    """
+
+    joins_per_hour: NotRequired[int | None]
+    codes: NotRequired[dict[str, str]]
+    prolific_workspace: NotRequired[str]
 
 
 class PatchedEndpointChanges(TypedDict):

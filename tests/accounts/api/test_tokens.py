@@ -36,6 +36,7 @@ MORE = {
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/cohorts/": ["post"],
+    "/cohorts/{id}/": ["patch"],
     "/pay/": ["put"],
     "/minimum/": ["put"],
     "/prolific/": ["post"],

@@ -1,6 +1,10 @@
 """Crowd platforms over the API: the values to enter, a cohort's study at Prolific, and its submissions."""
 
+import json
+
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.urls import reverse
 from django.utils import timezone
 
@@ -157,3 +161,64 @@ class TestSubmissions:
         assert refused.status_code == 400 and "Prolific" in refused.json()["detail"]
         other = make_cohort(cohort.study, "other", "crowd")
         assert send(client, lead, "submissions", other, method="get").status_code == 404
+
+
+class TestACohortItself:
+    def test_is_changed_in_what_is_sent(self, client, cohort, lead):
+        seen = send(client, lead, "cohort", cohort, method="get").json()
+        changed = send(client, lead, "cohort", cohort, method="patch", sent={"joins_per_hour": None})
+        assert changed.json() == {**seen, "joins_per_hour": None}
+        codes = {"pass": " DONE1 ", "fail": "", "screened_out": "OUT1"}
+        changed = send(client, lead, "cohort", cohort, method="patch", sent={"codes": codes})
+        assert changed.json()["codes"] == {"pass": "DONE1", "screened_out": "OUT1"}
+        cohort.refresh_from_db()
+        assert cohort.joins_per_hour is None and cohort.entry_token in seen["link"]
+        verbs = Event.objects.filter(object_type="cohort", actor=lead).order_by("pk").values_list("verb", flat=True)
+        assert list(verbs) == ["change_join_limit", "change_codes"]
+
+    def test_accepts_signed_links_alone_where_they_can_be_verified(self, client, cohort, lead, settings, tmp_path):
+        sent = {"prolific_workspace": "w0rkspace", "joins_per_hour": 7}
+        refused = send(client, lead, "cohort", cohort, method="patch", sent=sent)
+        assert refused.status_code == 400 and "PLUMBLINE_PROLIFIC_KEYS" in refused.json()["detail"]
+        cohort.refresh_from_db()
+        assert cohort.platform_workspace == "" and cohort.joins_per_hour != 7
+        public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+        key = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public)) | {"kid": "key-1", "alg": "RS256", "use": "sig"}
+        (tmp_path / "keys.json").write_text(json.dumps({"keys": [key]}))
+        settings.PROLIFIC_KEYS = str(tmp_path / "keys.json")
+        changed = send(client, lead, "cohort", cohort, method="patch", sent=sent)
+        assert changed.json()["prolific_workspace"] == "w0rkspace"
+        settings.PROLIFIC_KEYS = ""
+        back = send(client, lead, "cohort", cohort, method="patch", sent={"prolific_workspace": ""})
+        assert back.json()["prolific_workspace"] == "" and back.json()["joins_per_hour"] == 7
+
+    @pytest.mark.parametrize(
+        ("sent", "said"),
+        [
+            ({"joins_per_hour": 0}, "joins_per_hour: "),
+            ({"codes": {"won": "A"}}, "There is no outcome 'won'"),
+            ({"codes": {"pass": "A" * 41}}, "codes: "),
+            ({"codes": ["A"]}, "codes: "),
+            ({"prolific_workspace": "no spaces"}, "prolific_workspace: "),
+        ],
+    )
+    def test_is_not_changed_to_what_is_none(self, client, cohort, lead, sent, said):
+        before = dict(cohort.codes)
+        refused = send(client, lead, "cohort", cohort, method="patch", sent=sent)
+        assert refused.status_code == 400 and said in refused.json()["detail"]
+        cohort.refresh_from_db()
+        assert cohort.codes == before and cohort.platform_workspace == ""
+
+    def test_is_changed_by_leads_in_the_state_that_they_read(self, client, cohort, lead):
+        elsewhere = make_user("owner", make_workspace("elsewhere"), username="else")
+        analyst, sent = make_user("analyst", cohort.study.workspace), {"joins_per_hour": 7}
+        assert send(client, elsewhere, "cohort", cohort, method="patch", sent=sent).status_code == 404
+        assert send(client, analyst, "cohort", cohort, method="patch", sent=sent).status_code == 403
+        others = [one for one in ApiToken.Scope.values if one != "change"]
+        assert send(client, lead, "cohort", cohort, method="patch", sent=sent, scopes=others).status_code == 403
+        client.force_login(lead)
+        address = reverse("api:cohort", args=[cohort.study.workspace.slug, cohort.study.slug, cohort.pk])
+        etag = client.get(address)["ETag"]
+        for status in (200, 412):
+            answer = client.patch(address, sent, "application/json", headers={"If-Match": etag})
+            assert answer.status_code == status
