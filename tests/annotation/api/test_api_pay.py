@@ -144,3 +144,15 @@ def test_the_minimum_for_completion_is_set_whole(client, study, lead):
         assert refused.status_code == 400 and refused.json()["detail"].startswith(next(iter(wrong)))
     assert send(client, lead, "minimum", *of(study), method="put", sent={"minutes": 5}).json() == {**none, "minutes": 5}
     assert Event.objects.filter(verb="change_study", actor=lead).count() == 2
+
+
+def test_the_number_of_queries_does_not_grow_with_raters(client, study, lead, django_assert_max_num_queries):
+    crowd = study.cohorts.get()
+    for number in range(3, 20):
+        rater = make_rater(study, label=f"r{number}", pseudonym=f"R{number}", cohort=crowd)
+        make_answer(study.tasks.first(), rater, VALUES, active_seconds=90.0, submitted_at=AT)
+    client.force_login(lead)
+    for name, parts in (("payments", of(study)), ("approvals", of(study, crowd.pk))):
+        client.get(reverse(f"api:{name}", args=parts))
+        with django_assert_max_num_queries(16):
+            assert "R19" in str(client.get(reverse(f"api:{name}", args=parts)).json())
