@@ -4,7 +4,21 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
+from accounts.members import api as people
+from annotation.api import (
+    all_scores,
+    bonuses,
+    cohorts,
+    contact,
+    keeping,
+    mailing,
+    pay,
+    platforms,
+    rows,
+    settings,
+    studies as annotation,
+    tasks,
+)
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
@@ -32,6 +46,11 @@ from judging.api import (
 app_name = "api"
 urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[needing(Scope.READ)]), name="schema"),
+    # accounts
+    path("w/<str:workspace>/members/", people.members, name="members"),
+    path("w/<str:workspace>/members/<str:public_id>/", people.member, name="member"),
+    path("w/<str:workspace>/invitations/", people.invitations, name="invitations"),
+    path("w/<str:workspace>/invitations/<str:public_id>/", people.invitation, name="withdraw_invitation"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
@@ -85,6 +104,15 @@ urlpatterns = [
         keeping.steer_rater,
         name="steer_rater",
     ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/message/", contact.message_rater, name="message_rater"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/browser-requests/", contact.browser_requests, name="browser_requests"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/browser-requests/(?P<pk>[0-9]{1,18})/(?P<verb>admit|refuse)/$",
+        contact.answer_browser,
+        name="answer_browser",
+    ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),
     path("w/<str:workspace>/studies/<str:slug>/raters/", cohorts.raters, name="raters"),
@@ -94,6 +122,68 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/(?P<verb>revoke|renew)/$",
         cohorts.steer_cohort,
         name="steer_cohort",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/",
+        mailing.invited_people,
+        name="invited_people",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/send/",
+        mailing.send_to_listed,
+        name="send_to_listed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/resend/",
+        mailing.resend,
+        name="resend_failed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/<int:invited>/",
+        mailing.invited_person,
+        name="erase_invited_person",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/payments/", pay.payments, name="payments"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/pay/", pay.cohort_pay, name="cohort_pay"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/approvals/", pay.approvals, name="approvals"),
+    path("w/<str:workspace>/studies/<str:slug>/minimum/", platforms.minimum, name="minimum"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/platform-values/",
+        platforms.platform_values,
+        name="platform_values",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/",
+        platforms.prolific_study,
+        name="prolific_study",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/submissions/",
+        platforms.submissions,
+        name="submissions",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/prolific/(?P<verb>approve|reject)/$",
+        platforms.review_submissions,
+        name="review_submissions",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/bonus-cap/", bonuses.bonus_cap, name="bonus_cap"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/", bonuses.bonuses, name="bonuses"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/propose/",
+        bonuses.propose_bonuses,
+        name="propose_bonuses",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/<str:public_id>/",
+        bonuses.bonus_list,
+        name="bonus_list",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/bonuses/(?P<public_id>[^/]+)/"
+        r"(?P<verb>drop|look)/$",
+        bonuses.steer_bonuses,
+        name="steer_bonuses",
     ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),

@@ -321,6 +321,12 @@ SPECTACULAR_SETTINGS = {
         "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
         "EndpointKind": "generation.models.Endpoint.Kind",
+        "StandingState": "annotation.models.Standing.State",
+        "BrowserRequestState": "annotation.models.BrowserRequest.State",
+        "MailState": "annotation.models.MailedInvitation.State",
+        "BonusState": "annotation.models.BonusBatch.State",
+        "MemberRole": "accounts.models.Membership.Role",
+        "GivenRole": "accounts.members.api.GIVEN_ROLES",
     },
 }
 

@@ -6,6 +6,34 @@ from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class Approval(TypedDict):
+    """
+    A row of the list to approve or reject, with the ids by which the platform knows the rater.
+    """
+
+    rater: str
+    platform: str
+    platform_id: str
+    submission_id: str
+    submitted: str
+    answers: int
+    minutes: float
+    answers_not_counted: int
+    minutes_not_counted: float
+    checks_passed: int
+    checks_failed: int
+    suggested_decision: str
+    reason: str
+    pay: Decimal | None
+    pay_per: str
+    currency: str
+    sum: Decimal | None
+    sum_not_counted: Decimal | None
+    state_at_prolific: str
+    bonuses_sent: Decimal
+    bonuses_uncertain: Decimal
+
+
 class AskedFit(TypedDict):
     """
     A fit that a worker computes.
@@ -28,30 +56,15 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
-class Budget(TypedDict):
+class Cap(TypedDict):
     """
-    The most that a run may spend; null is no limit.
-    """
-
-    budget_calls: int | None
-    budget_tokens: int | None
-    budget_money: Decimal | None
-
-
-class Change(TypedDict):
-    """
-    This round minus what it is compared with; flagged if p is below alpha.
+    The caps on the bonuses of a study, in units of its currency.
     """
 
-    value: float
-    low: float
-    high: float
-    n: int
-    clusters: int
-    p: float
-    alpha: float
-    reach: float
-    flagged: bool
+    operator: Decimal
+    cap: Decimal | None
+    spent: Decimal
+    left: Decimal
 
 
 class ChecklistsRow(TypedDict):
@@ -115,8 +128,9 @@ class Found(TypedDict):
     detail: str
 
 
-class FoundModels(TypedDict):
-    names: list[str]
+class GivenAmount(TypedDict):
+    rater: str
+    amount: Decimal
 
 
 class GoldRow(TypedDict):
@@ -183,6 +197,11 @@ class InstructionsRow(TypedDict):
     rubric: NotRequired[str]
 
 
+class Invited(TypedDict):
+    invited: int
+    known: int
+
+
 class Judge(TypedDict):
     id: str
     name: str
@@ -192,6 +211,12 @@ class Judge(TypedDict):
     parameters: NotRequired[Any]
     provenance: str
     created_at: str
+
+
+class LeftOut(TypedDict):
+    who: str
+    amount: Decimal | None
+    why: str
 
 
 class LoadedVerdicts(TypedDict):
@@ -209,6 +234,16 @@ class Loading(TypedDict):
     leave_out_bad_rows: NotRequired[bool]
 
 
+class MadeAccount(TypedDict):
+    username: str
+    password: str
+
+
+class MadeAccounts(TypedDict):
+    made: list[MadeAccount]
+    known: list[str]
+
+
 class MadeExclusion(TypedDict):
     id: str
     rater: str
@@ -221,28 +256,18 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
-class Mean(TypedDict):
-    """
-    Of n responses, with a normal 95 % interval over them; its ends are null where n is 1.
-    """
-
-    value: float
-    n: int
-    low: float | None
-    high: float | None
-
-
-class MeanChange(TypedDict):
-    value: float
-    low: float
-    high: float
-    kind: str
-    n: int
-    clusters: int
-
-
 class Message(TypedDict):
     message: NotRequired[str]
+
+
+class Minimum(TypedDict):
+    """
+    What a complete participation needs; null for no such minimum.
+    """
+
+    answers: NotRequired[int | None]
+    checks: NotRequired[int | None]
+    minutes: NotRequired[int | None]
 
 
 class Model(TypedDict):
@@ -267,82 +292,19 @@ class ModelCounts(TypedDict):
     waiting: int
 
 
-class ModelDifference(TypedDict):
+class NewInvitation(TypedDict):
     """
-    First model minus second, over the instructions that both answered.
-    """
-
-    value: float
-    low: float
-    high: float
-    kind: str
-    n: int
-    first_better: int
-    second_better: int
-    equal: int
-
-
-class ModelTexts(TypedDict):
-    """
-    The texts of a model; null where nothing could be measured.
+    An invitation that was just made, with its link, which is not told again.
     """
 
-    model: str
-    responses: int
-    words: Mean | None
-    length_error: Mean | None
-    repetition: Mean | None
-    distinct: float | None
-    bleu: float | None
-    rouge_l: Mean | None
-    meteor: Mean | None
-
-
-class Monitor(TypedDict):
     id: str
-    workspace: str
-    study: str
-    judge: str
-    judge_id: str
-    tasks: int
-    active: NotRequired[bool]
-    every_hours: NotRequired[int]
-    next_at: str
-    budget_money: NotRequired[Decimal | None]
-    created_at: str
-    changed: bool
-    unfinished: str | None
-
-
-class MonitoredVerdict(TypedDict):
-    """
-    An answer that differs between two rounds; null where a round has no usable one.
-    """
-
-    task: str
-    instruction: str
-    criterion: str
-    before: float | None
-    after: float | None
-    share: float | None
-    item_before: NotRequired[int | None]
-    item_after: NotRequired[int | None]
-
-
-class MovedVerdict(TypedDict):
-    """
-    A response, or pair, with the scores of both runs.
-    """
-
-    first: int
-    second: int
-    instruction: str
-    response_a: str
-    response_b: str | None
-    score_of: str
-    before: float
-    after: float
-    change: float
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+    link: str
+    sent: bool
 
 
 class NewWebhook(TypedDict):
@@ -356,6 +318,16 @@ class NewWebhook(TypedDict):
     active: NotRequired[bool]
     created_at: str
     secret: str
+
+
+class Note(TypedDict):
+    """
+    A message that the rater has not confirmed yet.
+    """
+
+    rater: str
+    text: str
+    at: str
 
 
 class OpenCohort(TypedDict):
@@ -373,14 +345,17 @@ class OpenCohort(TypedDict):
     is_open: bool
     link: str
     codes: dict[str, str]
+    prolific_workspace: str
 
 
-class Passage(TypedDict):
-    response: str
-    instruction: str
-    mode: str
-    passage: str
-    number: float
+class PatchedCohortChanges(TypedDict):
+    """
+    What is to be changed of a cohort.
+    """
+
+    joins_per_hour: NotRequired[int | None]
+    codes: NotRequired[dict[str, str]]
+    prolific_workspace: NotRequired[str]
 
 
 class PatchedEndpointChanges(TypedDict):
@@ -419,13 +394,8 @@ class PatchedModelChanges(TypedDict):
     fictional: NotRequired[bool]
 
 
-class PatchedTerms(TypedDict):
-    """
-    The interval between rounds and the most that one may cost; what is left out stays.
-    """
-
-    every_hours: NotRequired[int]
-    budget_money: NotRequired[Decimal | None]
+class PatchedRole(TypedDict):
+    role: NotRequired[Literal["owner", "lead", "analyst", "reviewer", "rater"]]
 
 
 class PatchedWebhookChanges(TypedDict):
@@ -436,21 +406,6 @@ class PatchedWebhookChanges(TypedDict):
     url: NotRequired[str]
     events: NotRequired[list[str]]
     active: NotRequired[bool]
-
-
-class PersonsAnswer(TypedDict):
-    rater: str
-    answers: list[CriterionScore]
-
-
-class Phrases(TypedDict):
-    """
-    The phrases that hold in a workspace, in lower case.
-    """
-
-    refusals: list[str]
-    meaningless: list[str]
-    own: bool
 
 
 class PreferencesRow(TypedDict):
@@ -465,6 +420,42 @@ class PreferencesRow(TypedDict):
     category: NotRequired[str]
     seconds: NotRequired[float]
     rater_kind: NotRequired[str]
+
+
+class PreparedBonuses(TypedDict):
+    """
+    The same list, with the digest of its dry run.
+    """
+
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+    digest: str
+
+
+class ProlificStudy(TypedDict):
+    """
+    The study at Prolific to which a cohort belongs.
+    """
+
+    id: str
+    made_at: str
+    looked_at: NotRequired[str | None]
+    problem: str
+
+
+class ProposedBonus(TypedDict):
+    rater: str
+    pseudonym: str
+    submission: str
+    amount: Decimal
+    reason: str
 
 
 class RatersRow(TypedDict):
@@ -516,6 +507,12 @@ class ResponsesRow(TypedDict):
     finish_reason: NotRequired[str]
     tokens: NotRequired[float]
     seconds: NotRequired[float]
+
+
+class Reviewed(TypedDict):
+    done: int
+    gone: int
+    refused: list[str]
 
 
 class RowError(TypedDict):
@@ -578,6 +575,28 @@ class Score(TypedDict):
     not_applicable: NotRequired[bool]
     reason: NotRequired[str]
     evidence: NotRequired[Any | None]
+
+
+class Sending(TypedDict):
+    """
+    A confirmation that the messages are to be sent.
+    """
+
+    people: int
+
+
+class Sent(TypedDict):
+    sent: int
+
+
+class SentBonuses(TypedDict):
+    """
+    Bonuses in one currency.
+    """
+
+    currency: str
+    amount: Decimal
+    in_doubt: Decimal
 
 
 class SentChecklists(TypedDict):
@@ -695,51 +714,6 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
-class SharedInstruction(TypedDict):
-    id: str
-    external_id: str
-    category: str
-    first: float
-    second: float
-    gap: float
-
-
-class SideVerdict(TypedDict):
-    """
-    The judge's answer to one criterion, beside the mean of people's.
-    """
-
-    question: str
-    score: str
-    reason: str
-    people: float | None
-    raters: int
-
-
-class Significance(TypedDict):
-    """
-    A mean with its 95 % interval over whole instructions.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-    clusters: int
-
-
-class Spending(TypedDict):
-    """
-    The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
-    """
-
-    limit: Decimal | None
-    spent: Decimal
-    reserved: Decimal | None
-    room: Decimal | None
-    currency: str
-
-
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -769,33 +743,15 @@ class StudyState(TypedDict):
     provenance: list[str]
 
 
-class Trial(TypedDict):
+class Submission(TypedDict):
+    """
+    A submission, as Prolific says it at this moment.
+    """
+
     id: str
-    workspace: str
-    model: str
-    method: str
-    prompt: str
-    prompt_hash: str
-    parameters: NotRequired[Any]
-    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
-    message: NotRequired[str]
-    answers: int
-    settled: int
-    unusable: int
-    cost: str
-    currency: str
-    budget_money: NotRequired[Decimal | None]
-    created_at: str
-    kept_until: str
-
-
-class TriedCriterion(TypedDict):
-    question: str
-    score: float | None
-    reason: str
-    people: float | None
-    raters: int
-    difference: float | None
+    participant: str
+    status: str
+    code: str
 
 
 class TruthRow(TypedDict):
@@ -809,10 +765,14 @@ class Undone(TypedDict):
     removed: dict[str, int]
 
 
-class UnfinishedRound(TypedDict):
-    run: str
-    status: str
-    message: str
+class Value(TypedDict):
+    """
+    One value to enter at a platform.
+    """
+
+    name: str
+    value: str
+    help: str
 
 
 class Verdict(TypedDict):
@@ -840,6 +800,15 @@ class Verdict(TypedDict):
     replies: list[RawReply] | None
 
 
+class WantedAccounts(TypedDict):
+    """
+    Accounts to be made, whose passwords somebody hands out.
+    """
+
+    names: list[str]
+    role: Literal["analyst", "reviewer", "rater"]
+
+
 class WantedAlignment(TypedDict):
     """
     An alignment to be begun: the split is stored, and nothing is asked.
@@ -864,17 +833,24 @@ class WantedAnchors(TypedDict):
     price_only: NotRequired[bool]
 
 
-class WantedBaseline(TypedDict):
-    run: str
-
-
-class WantedChecks(TypedDict):
+class WantedBonuses(TypedDict):
     """
-    A study in which people answer some of the run's instruction checks.
+    A list of bonuses: amounts that are given, or a rule with its numbers.
     """
 
-    sample: NotRequired[int]
-    raters: NotRequired[int]
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+
+
+class WantedCap(TypedDict):
+    cap: Decimal
 
 
 class WantedCohort(TypedDict):
@@ -978,10 +954,6 @@ class WantedFit(TypedDict):
     skip_small: NotRequired[bool]
 
 
-class WantedFoundModels(TypedDict):
-    names: list[str]
-
-
 class WantedGeneration(TypedDict):
     """
     A generation run to be started; what is left out is as on the page.
@@ -1009,6 +981,17 @@ class WantedGuideline(TypedDict):
 
     en: NotRequired[str]
     zh: NotRequired[str]
+
+
+class WantedInvitation(TypedDict):
+    """
+    An invitation for one person.
+    """
+
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: str
+    days: NotRequired[int]
+    email: NotRequired[str]
 
 
 class WantedJudge(TypedDict):
@@ -1047,14 +1030,6 @@ class WantedJudge(TypedDict):
     parameters: NotRequired[dict[str, Any]]
 
 
-class WantedLabel(TypedDict):
-    label: str
-
-
-class WantedLimit(TypedDict):
-    limit: Decimal | None
-
-
 class WantedLook(TypedDict):
     judge: str
     look: int
@@ -1078,21 +1053,16 @@ class WantedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
-class WantedMonitor(TypedDict):
-    """
-    A monitor to be made. Its tasks are drawn now and never change; the first round is due at once.
-    """
-
-    every_hours: NotRequired[int]
-    budget_money: NotRequired[Decimal | None]
-    study: str
-    judge: str
-    tasks: NotRequired[int]
-    seed: NotRequired[int]
-
-
 class WantedName(TypedDict):
     name: str
+
+
+class WantedNote(TypedDict):
+    """
+    A message to one rater.
+    """
+
+    text: str
 
 
 class WantedPanel(TypedDict):
@@ -1100,13 +1070,22 @@ class WantedPanel(TypedDict):
     name: NotRequired[str]
 
 
-class WantedPhrases(TypedDict):
+class WantedPay(TypedDict):
     """
-    Both lists, whole.
+    What a cohort is paid.
     """
 
-    refusals: list[str]
-    meaningless: list[str]
+    amount: Decimal | None
+    per: NotRequired[Literal["hour", "task"]]
+    currency: NotRequired[str]
+
+
+class WantedPeople(TypedDict):
+    """
+    People to be invited by e-mail.
+    """
+
+    emails: list[str]
 
 
 class WantedProbes(TypedDict):
@@ -1122,6 +1101,15 @@ class WantedProbes(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedProlificStudy(TypedDict):
+    """
+    A draft for so many participants, or a study that is there already.
+    """
+
+    places: NotRequired[int]
+    study_id: NotRequired[str]
+
+
 class WantedProposal(TypedDict):
     model: str
     judge: NotRequired[str]
@@ -1130,11 +1118,27 @@ class WantedProposal(TypedDict):
 
 class WantedReview(TypedDict):
     """
-    A study in which people review some of the run's verdicts.
+    The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters.
     """
 
-    sample: NotRequired[int]
-    reviewers: NotRequired[int]
+    submissions: list[str]
+    category: NotRequired[
+        Literal[
+            "TOO_QUICKLY",
+            "TOO_SLOWLY",
+            "FAILED_INSTRUCTIONS",
+            "INCOMP_LONGITUDINAL",
+            "FAILED_CHECK",
+            "LOW_EFFORT",
+            "MALINGERING",
+            "NO_CODE",
+            "BAD_CODE",
+            "NO_DATA",
+            "UNSUPP_DEVICE",
+            "OTHER",
+        ]
+    ]
+    message: NotRequired[str]
 
 
 class WantedRun(TypedDict):
@@ -1215,47 +1219,6 @@ class WantedStudy(TypedDict):
     launch: NotRequired[bool]
 
 
-class WantedTrial(TypedDict):
-    """
-    A trial to be begun, of answers of a study or of a benchmark.
-    """
-
-    method: Literal[
-        "checklist",
-        "overall",
-        "overall_with_checklist",
-        "stars",
-        "stars_objective",
-        "pair_of_three",
-        "pair_of_three_reference",
-        "pair_of_four",
-        "pair_of_five",
-        "graded_score",
-        "instruction_check",
-        "embedding",
-        "perplexity",
-        "random",
-        "shorter",
-        "longer",
-        "rouge",
-        "rouge_1",
-        "first",
-        "second",
-        "composite",
-    ]
-    model: str
-    prompt: NotRequired[str]
-    temperature: NotRequired[float | None]
-    max_tokens: NotRequired[int | None]
-    parameters: NotRequired[dict[str, Any]]
-    study: NotRequired[str]
-    benchmark: NotRequired[str]
-    number: NotRequired[int]
-    answers: NotRequired[Literal[1, 5]]
-    agreed_money: NotRequired[Decimal | None]
-    price_only: NotRequired[bool]
-
-
 class WantedVersion(TypedDict):
     judge: str
     draft: NotRequired[str]
@@ -1278,38 +1241,67 @@ class Webhook(TypedDict):
     created_at: str
 
 
-class WholeVerdict(TypedDict):
+class WholeBonusList(TypedDict):
     """
-    A verdict with the texts that it is about, every raw reply, and what people answered to the same task.
+    A list with its bonuses.
     """
 
-    item: int
-    position: int
-    instruction: str
-    response_a: str
-    response_b: NotRequired[str | None]
-    model_a: NotRequired[str | None]
-    model_b: NotRequired[str | None]
-    shown_first: str
-    juror: int
-    repeat: int
-    canary: str
-    status: str
-    reason: str
-    score: NotRequired[float | None]
-    score_of: NotRequired[str | None]
-    answers: list[CriterionScore]
-    attempts: int
-    input_tokens: int
-    output_tokens: int
-    seconds: float
-    cost: float
-    replies: list[RawReply] | None
-    instruction_text: str
-    text_a: str
-    text_b: str | None
-    people: list[PersonsAnswer]
-    people_mean: float | None
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+    bonuses: list[ProposedBonus]
+
+
+class BonusList(TypedDict):
+    """
+    A list of bonuses and what became of it.
+    """
+
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+
+
+class BrowserRequest(TypedDict):
+    """
+    Somebody who follows an entry link with a rater's id, and cannot prove to be that rater.
+    """
+
+    id: int
+    rater: str
+    number: str
+    state: NotRequired[Literal["waiting", "admitted", "refused"]]
+    at: str
 
 
 class Cohort(TypedDict):
@@ -1321,38 +1313,6 @@ class Cohort(TypedDict):
     joins_per_hour: NotRequired[int | None]
     raters: NotRequired[int]
     is_open: bool
-
-
-class ComparedModels(TypedDict):
-    judge: str
-    measure: str
-    first: str
-    second: str
-    overall: ModelDifference
-    p: float | None
-    categories: dict[str, ModelDifference]
-    discredited: bool
-
-
-class ComparedRuns(TypedDict):
-    """
-    Two runs side by side: what moved between their verdicts, and by how much on average.
-    """
-
-    counts: dict[str, int]
-    mean_change: MeanChange | None
-    first_only: int
-    second_only: int
-    unlike: int
-    discredited: list[str]
-
-
-class ComparedSide(TypedDict):
-    model: str
-    response: str
-    text: str | None
-    value: float
-    verdicts: list[SideVerdict]
 
 
 class Criterion(TypedDict):
@@ -1383,19 +1343,6 @@ class Delivery(TypedDict):
     reply: NotRequired[str]
     problem: NotRequired[str]
     body: str
-
-
-class DrawnChecks(TypedDict):
-    id: str
-    slug: str
-    workspace: str
-    benchmark: NotRequired[str | None]
-    name: str
-    kind: Literal["checklist", "stars", "pair", "review", "check"]
-    created_at: str
-    status: str
-    archived_at: str | None
-    agreement: dict[str, Any] | None
 
 
 class Endpoint(TypedDict):
@@ -1466,6 +1413,31 @@ class GenerationRun(TypedDict):
     created_at: str
     started_at: NotRequired[str | None]
     finished_at: NotRequired[str | None]
+
+
+class Invitation(TypedDict):
+    id: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+
+
+class InvitedPerson(TypedDict):
+    """
+    A person who was invited; the name and the address are empty once they were erased.
+    """
+
+    id: int
+    name: NotRequired[str]
+    email: str
+    link: str
+    state: NotRequired[Literal["held", "waiting", "sending", "sent", "failed"]]
+    reason: str
+    made_at: str
+    sent_at: NotRequired[str | None]
+    joined_at: str
 
 
 class Job(TypedDict):
@@ -1568,17 +1540,43 @@ class Mapping(TypedDict):
     separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
 
 
-class ModelErrors(TypedDict):
+class Member(TypedDict):
+    id: str
+    username: str
+    name: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+
+
+class Pay(TypedDict):
     """
-    How many of the responses read of a model have each error, with some of the passages.
+    What is paid for an hour of work or for a task.
     """
 
-    model: str
-    read: int
-    asked: int
-    counts: dict[str, int]
-    length_error: float | None
-    passages: list[Passage]
+    amount: Decimal | None
+    per: Literal["hour", "task"]
+    currency: str
+    by_cohort: bool
+
+
+class PlatformValues(TypedDict):
+    """
+    What is entered at each platform, in the order of its form.
+    """
+
+    prolific: list[Value]
+    mturk: list[Value]
+
+
+class Proposal(TypedDict):
+    """
+    A dry run: who would get how much and why, and who would not. Nothing is stored.
+    """
+
+    digest: str
+    currency: str
+    total: Decimal
+    bonuses: list[ProposedBonus]
+    left_out: list[LeftOut]
 
 
 class Rater(TypedDict):
@@ -1590,6 +1588,29 @@ class Rater(TypedDict):
     answered: int
     provenance: NotRequired[Literal["simulated", "scripted"] | Literal[""]]
     created_at: str
+
+
+class RaterPayment(TypedDict):
+    """
+    The work and the pay of one rater.
+    """
+
+    rater: str
+    pseudonym: str
+    answers: int
+    minutes: float
+    skipped: int
+    answers_not_counted: int
+    minutes_not_counted: float
+    submitted: str | None
+    checks: int
+    checks_failed: int
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    suggested_decision: Literal["approve", "review", "reject", "nothing to pay"]
+    reason: str
+    state_at_prolific: str
+    bonuses: list[SentBonuses]
 
 
 class RaterState(TypedDict):
@@ -1623,24 +1644,6 @@ class Response(TypedDict):
     created_at: str
 
 
-class Round(TypedDict):
-    """
-    A finished round; a level is null where there are too few answers.
-    """
-
-    number: int
-    run: str
-    finished_at: str | None
-    baseline: int
-    flagged: bool
-    silent: bool
-    unscored: int
-    score: Significance | None
-    agreement_with_baseline: Significance | None
-    agreement_with_people: Significance | None
-    changes: dict[str, Change]
-
-
 class Rubric(TypedDict):
     key: str
     version: NotRequired[int]
@@ -1658,7 +1661,6 @@ class Run(TypedDict):
     judge: str
     workspace: str
     study: str
-    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1675,7 +1677,6 @@ class RunState(TypedDict):
     judge: str
     workspace: str
     study: str
-    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1771,55 +1772,19 @@ class Task(TypedDict):
     known_answer: Any
 
 
-class TextStatistics(TypedDict):
-    models: list[ModelTexts]
-    error_modes: list[ModelErrors]
-    none_because: str
-
-
-class TriedAnswer(TypedDict):
+class CohortPayment(TypedDict):
     """
-    An answer that was asked about, and what came back.
+    The pay of a cohort with its sums; `cohort` is null for raters who belong to none.
     """
 
-    about: str
-    task: NotRequired[str | None]
-    response: NotRequired[str | None]
-    status: str
-    reason: str
-    reply: str
-    finish_reason: str
-    input_tokens: int
-    output_tokens: int
-    seconds: float
-    cost: float
-    distance: float | None
-    criteria: list[TriedCriterion]
-
-
-class ComparedInstruction(TypedDict):
-    id: str
-    external_id: str
-    text: str | None
-    sides: list[ComparedSide]
-    weights: dict[str, float]
-    pair: list[SideVerdict]
-
-
-class MonitorState(TypedDict):
-    id: str
-    workspace: str
-    study: str
-    judge: str
-    judge_id: str
-    tasks: int
-    active: NotRequired[bool]
-    every_hours: NotRequired[int]
-    next_at: str
-    budget_money: NotRequired[Decimal | None]
-    created_at: str
-    changed: bool
-    unfinished: str | None
-    baseline: int
-    rounds: list[Round]
-    others: list[UnfinishedRound]
+    cohort: NotRequired[int | None]
+    name: NotRequired[str]
+    pay: Pay
+    answers: int
+    hours: float
+    answers_not_counted: int
+    hours_not_counted: float
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    bonuses: list[SentBonuses]
+    raters: list[RaterPayment]

@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts.api.access import ReadsResults
 from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
-from accounts.models import ApiToken, Event, Membership
-from annotation.models import Cohort
+from accounts.members.invitations import invite
+from accounts.models import ApiToken, Event, Membership, User
+from annotation.models import BonusBatch, BrowserRequest, Cohort, MailedInvitation, Participant, ProlificStudy
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -28,9 +29,14 @@ from tests.markup import markup
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 MORE = {
+    "{id}/invitations/": ["post"],
     "/settings/": ["patch"],
     "/guideline/": ["put"],
     "/cohorts/": ["post"],
+    "/cohorts/{id}/": ["patch"],
+    "/pay/": ["put"],
+    "/minimum/": ["put"],
+    "/prolific/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
@@ -48,8 +54,16 @@ COSTLY = {
     "/generation/{public_id}/budget/": ["put"],
     "/monitors/{public_id}/": ["patch"],
     "/spending/": ["put"],
+    "/bonus-cap/": ["put"],
+    "/bonuses/": ["post"],
 }
 """Those by which money may be spent."""
+OF_PEOPLE = {
+    "/members/": ["post"],
+    "/members/{public_id}/": ["patch", "delete"],
+    "w/{workspace}/invitations/": ["post"],
+}
+"""Those that decide who belongs to a workspace."""
 VERBS = ("start", "pause", "cancel", "retry")
 OF_RUN = {
     "label_run": lambda run: [],
@@ -72,9 +86,11 @@ OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint", "found_models")
 OF_WORKSPACE = ("error_phrases", "spending")
+OF_MEMBERS = ("members", "member", "invitations", "withdraw_invitation")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 SCOPES = {
     "schema": "read",
+    **dict.fromkeys(OF_MEMBERS, "members"),
     "benchmarks": "read",
     "instructions": "read",
     "responses": "read",
@@ -116,12 +132,32 @@ SCOPES = {
     "duplicate_study": "change",
     "guideline": "read",
     "steer_rater": "change",
+    "message_rater": "change",
+    "browser_requests": "change",
+    "answer_browser": "change",
     "tasks": "ratings",
     "known_answer": "ratings",
     "raters": "ratings",
     "cohorts": "read",
     "cohort": "change",
     "steer_cohort": "change",
+    "invited_people": "change",
+    "send_to_listed": "change",
+    "resend_failed": "change",
+    "erase_invited_person": "change",
+    "payments": "ratings",
+    "cohort_pay": "read",
+    "approvals": "ratings",
+    "minimum": "read",
+    "platform_values": "change",
+    "prolific_study": "read",
+    "submissions": "ratings",
+    "review_submissions": "run",
+    "bonus_cap": "read",
+    "propose_bonuses": "run",
+    "bonuses": "read",
+    "bonus_list": "ratings",
+    "steer_bonuses": "run",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -201,6 +237,7 @@ SCOPES = {
 """The scope of every address, and of every verb of the address that steers a run."""
 
 
+OF_CROWD = ("cohort_pay", "approvals", "platform_values", "prolific_study", "submissions", "propose_bonuses", "bonuses")
 PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
@@ -210,12 +247,29 @@ OF_STUDY = {
     "duplicate_study": lambda study: [],
     "guideline": lambda study: [],
     "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
+    "message_rater": lambda study: [study.raters.get().public_id],
+    "browser_requests": lambda study: [],
+    "answer_browser": lambda study: [BrowserRequest.objects.get(participant__study=study).pk, "admit"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
     "raters": lambda study: [],
     "cohorts": lambda study: [],
-    "cohort": lambda study: [study.cohorts.get().pk],
-    "steer_cohort": lambda study: [study.cohorts.get().pk, "revoke"],
+    "cohort": lambda study: [study.cohorts.get(name="crowd").pk],
+    "steer_cohort": lambda study: [study.cohorts.get(name="crowd").pk, "revoke"],
+    "invited_people": lambda study: [study.cohorts.get(name="readers").pk],
+    "send_to_listed": lambda study: [study.cohorts.get(name="readers").pk],
+    "resend_failed": lambda study: [study.cohorts.get(name="readers").pk],
+    "erase_invited_person": lambda study: [
+        study.cohorts.get(name="readers").pk,
+        MailedInvitation.objects.get(cohort__study=study).pk,
+    ],
+    "payments": lambda study: [],
+    "minimum": lambda study: [],
+    **dict.fromkeys(OF_CROWD, lambda study: [study.cohorts.get(name="crowd").pk]),
+    "review_submissions": lambda study: [study.cohorts.get(name="crowd").pk, "approve"],
+    "bonus_cap": lambda study: [],
+    "bonus_list": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id],
+    "steer_bonuses": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id, "drop"],
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
@@ -232,6 +286,13 @@ POSTED = (
     "restore_study",
     "duplicate_study",
     "steer_rater",
+    "message_rater",
+    "answer_browser",
+    "send_to_listed",
+    "resend_failed",
+    "review_submissions",
+    "propose_bonuses",
+    "steer_bonuses",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -242,6 +303,9 @@ POSTED = (
 )
 
 
+DELETED = ("erase_invited_person",)
+
+
 def bearer(user, scopes=EVERYTHING, **options):
     _token, secret = issue_token(user=user, name="script", scopes=scopes, **options)
     return {"headers": {"Authorization": f"Bearer {secret}"}}
@@ -250,7 +314,8 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run, a fit, an uploaded table and an import, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
-    make_rater(study)
+    participant = Participant.objects.create(study=study, rater=make_rater(study), mark="m")
+    BrowserRequest.objects.create(participant=participant, browser="b", number="1234", at=timezone.now())
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
@@ -267,9 +332,22 @@ def filled(slug):
     zipped = SimpleUploadedFile("a.zip", b"PK")
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
-    Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
+    BonusBatch.objects.create(
+        study=study,
+        cohort=crowd,
+        external_study="s1",
+        basis="given",
+        total_minor=150,
+        made_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
+    readers = Cohort.objects.create(study=study, name="readers", kind="public")
+    MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
+    invite(workspace=study.workspace, role="analyst", note="Ana", days=7, by=user, clock=timezone.now)
     made = ask_for(study, user, "csv")
     (made.folder / "file").write_text("a")
     replace(made, state="made").save()
@@ -289,6 +367,11 @@ def lab():
 @pytest.fixture
 def lead(lab):
     return make_user("lead", lab[0].workspace, username="lena")
+
+
+def sender(study):
+    """Who uploaded the table of `filled`."""
+    return User.objects.get(username=f"sender-{study.workspace.slug}")
 
 
 def addresses(study, run, fit):
@@ -345,6 +428,11 @@ def addresses(study, run, fit):
         elif pattern.name == "undo_loading":
             path = reverse("api:undo_loading", args=[study.workspace.imports.get().pk])
             yield pattern.name, path, "post"
+        elif pattern.name in OF_MEMBERS:
+            row = {"member": sender(study), "withdraw_invitation": study.workspace.invitations.get()}
+            parts = [study.workspace.slug, *([row[pattern.name].public_id] if pattern.name in row else [])]
+            method = "delete" if pattern.name == "withdraw_invitation" else "get"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in OF_WEBHOOKS:
             hook = study.workspace.webhooks.get()
             parts = [study.workspace.slug, *([hook.public_id] if pattern.name != "webhooks" else [])]
@@ -365,7 +453,7 @@ def addresses(study, run, fit):
             yield pattern.name, path, "post" if pattern.name == "steer_generation" else "get"
         elif pattern.name in OF_STUDY:
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
-            method = "post" if pattern.name in POSTED else "get"
+            method = "post" if pattern.name in POSTED else "delete" if pattern.name in DELETED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in ("make_judge", "make_monitor", "start_trial"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
@@ -400,7 +488,9 @@ def addresses(study, run, fit):
 
 def ask(client, method, path, **options):
     """The answer; what is sent is JSON, without any field."""
-    return client.post(path, {}, "application/json", **options) if method == "post" else client.get(path, **options)
+    if method == "post":
+        return client.post(path, {}, "application/json", **options)
+    return getattr(client, method)(path, **options)
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
@@ -424,10 +514,10 @@ def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, l
 def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     schema = client.get("/api/v1/schema/", **bearer(lead, ["read"])).json()
     operations = [one for path in schema["paths"].values() for one in path.values()]
-    # The schema is not in itself, four verbs are one address, and MORE and COSTLY have several methods.
-    more = sum(len(methods) for known in (MORE, COSTLY) for methods in known.values())
+    # The schema is not in itself, four verbs are one address, and MORE, COSTLY and OF_PEOPLE have several methods.
+    more = sum(len(methods) for known in (MORE, COSTLY, OF_PEOPLE) for methods in known.values())
     assert len(operations) == len(SCOPES) - len(VERBS) + more
-    for scope, known in (("change", MORE), ("run", COSTLY)):
+    for scope, known in (("change", MORE), ("run", COSTLY), ("members", OF_PEOPLE)):
         for name, methods in known.items():
             (path,) = [one for one in schema["paths"] if one.endswith(name)]
             assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
@@ -441,6 +531,7 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
         "steer_run": ("change", {"start": "run", "retry": "run"}),
         "steer_generation": ("change", {"start": "run", "retry": "run"}),
         "steer_monitor": ("change", {"resume": "run", "run": "run"}),
+        "review_submissions": ("change", {"approve": "run"}),
     }
 
 
