@@ -86,7 +86,7 @@ class SubmissionSerializer(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="The completion code that was entered.")
 
 
-class WantedReviewSerializer(serializers.Serializer[Any]):
+class WantedApprovalSerializer(serializers.Serializer[Any]):
     """The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters."""
 
     submissions = serializers.ListField(
@@ -199,7 +199,7 @@ def submissions(request: Request, workspace: str, slug: str, pk: int) -> Respons
 
 @extend_schema(
     operation_id="review_submissions",
-    request=WantedReviewSerializer,
+    request=WantedApprovalSerializer,
     responses=ReviewedSerializer,
     parameters=[OpenApiParameter("verb", str, "path", enum=[APPROVE, REJECT])],
     examples=[OpenApiExample("Two", {"submissions": ["66a1f0c2d3e4b5a6", "77b2e1d3c4f5a6b7"]}, request_only=True)],
@@ -212,7 +212,7 @@ def review_submissions(request: Request, workspace: str, slug: str, pk: int, ver
     Only those that still await review are; so the same request again does nothing.
     """
     cohort = crowd_cohort(study_to_change(request, workspace, slug), pk)
-    asked = checked(WantedReviewSerializer(data=request.data))
+    asked = checked(WantedApprovalSerializer(data=request.data))
     try:
         result = review(
             attached_of(cohort),

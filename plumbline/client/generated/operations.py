@@ -47,6 +47,16 @@ class Operations:
         )
         return answered
 
+    def add_found_models(self, workspace: str, id: int, body: shapes.WantedFoundModels) -> list[shapes.ServedModel]:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: list[shapes.ServedModel] = self._transport.answer(
+            "POST", address("w/{}/endpoints/{}/models/", workspace, id), body=body, keyed=True
+        )
+        return answered
+
     def add_gold(self, workspace: str, body: shapes.SentGold) -> shapes.StoredRows:
         """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
 
@@ -429,6 +439,18 @@ class Operations:
         )
         return answered
 
+    def change_monitor(
+        self, public_id: str, body: shapes.PatchedTerms, *, unchanged: bool = False
+    ) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "PATCH", address("monitors/{}/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_pay(
         self, workspace: str, slug: str, id: int, body: shapes.WantedPay, *, unchanged: bool = False
     ) -> shapes.Pay:
@@ -516,6 +538,151 @@ class Operations:
         answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
         return answered
 
+    def compare_models(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedModels:
+        """Return how far two models of a leaderboard differ on the instructions that both answered, by category too.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedModels = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/", workspace, slug),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compare_runs(self, public_id: str, *, with_run: str) -> shapes.ComparedRuns:
+        """Return how the verdicts of two runs over one study or benchmark differ; `compare/verdicts/` has them one by one.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedRuns = self._transport.answer(
+            "GET", address("runs/{}/compare/", public_id), query={"with_run": with_run}
+        )
+        return answered
+
+    def compared_instruction(
+        self,
+        workspace: str,
+        slug: str,
+        instruction: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedInstruction:
+        """Return one instruction in full: both responses, the judge's verdicts and reasons, and people's means beside
+        them.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.ComparedInstruction = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/instructions/{}/", workspace, slug, instruction),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        order: Literal["", "first", "gap", "order", "second"] = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> Iterator[shapes.SharedInstruction]:
+        """Return the instructions that both models answered, with the value of each.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.SharedInstruction] = self._transport.rows(
+            address("w/{}/leaderboards/{}/compare/instructions/", workspace, slug),
+            {
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "order": order,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_verdicts(
+        self, public_id: str, *, show: Literal["", "all", "higher", "lower", "moved", "turned"] = "", with_run: str
+    ) -> Iterator[shapes.MovedVerdict]:
+        """Return the verdicts of two runs over one study or benchmark beside each other.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MovedVerdict] = self._transport.rows(
+            address("runs/{}/compare/verdicts/", public_id), {"show": show, "with_run": with_run}
+        )
+        return answered
+
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
@@ -563,6 +730,16 @@ class Operations:
         )
         return answered
 
+    def draw_checks(self, public_id: str, body: shapes.WantedChecks) -> shapes.DrawnChecks:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DrawnChecks = self._transport.answer(
+            "POST", address("runs/{}/checks/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def draw_for_people(self, workspace: str, slug: str, body: shapes.WantedDraw) -> dict[str, Any]:
         """Draw instructions for people and open their study (201 with the frozen draw), or say what would be drawn.
 
@@ -571,6 +748,14 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body, keyed=True
         )
+        return answered
+
+    def drawn_checks(self, public_id: str) -> list[shapes.DrawnChecks]:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.DrawnChecks] = self._transport.answer("GET", address("runs/{}/checks/", public_id))
         return answered
 
     def duplicate_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
@@ -616,6 +801,15 @@ class Operations:
         answered: shapes.Erased = self._transport.answer(
             "POST", address("w/{}/studies/{}/raters/{}/erase/", workspace, slug, rater), body=body
         )
+        return answered
+
+    def error_phrases(self, workspace: str) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Phrases = self._transport.answer("GET", address("w/{}/error-phrases/", workspace))
         return answered
 
     def exclude_rater(
@@ -700,6 +894,24 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
+        return answered
+
+    def found_models(self, workspace: str, id: int) -> shapes.FoundModels:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.FoundModels = self._transport.answer(
+            "GET", address("w/{}/endpoints/{}/models/", workspace, id)
+        )
+        return answered
+
+    def generation_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("generation/{}/budget/", public_id))
         return answered
 
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:
@@ -871,6 +1083,16 @@ class Operations:
         )
         return answered
 
+    def label_run(self, public_id: str, body: shapes.WantedLabel) -> shapes.Run:
+        """Give a run a name of your own (for owners and leads), or take it away.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Run = self._transport.answer(
+            "POST", address("runs/{}/label/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def lengths(self, workspace: str, slug: str, *, judge: str, weights: str = "") -> dict[str, Any]:
         """Each model's score by requested length: the output of `manage.py length_scores --json`.
 
@@ -956,6 +1178,16 @@ class Operations:
         """
         answered: shapes.Judge = self._transport.answer(
             "POST", address("w/{}/judges/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def make_monitor(self, workspace: str, body: shapes.WantedMonitor) -> shapes.Monitor:
+        """Make a drift monitor (for owners and leads); workers start its first round at once, which may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Monitor = self._transport.answer(
+            "POST", address("w/{}/monitors/", workspace), body=body, keyed=True
         )
         return answered
 
@@ -1054,6 +1286,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Model] = self._transport.rows("models/")
+        return answered
+
+    def monitor(self, public_id: str) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.MonitorState = self._transport.answer("GET", address("monitors/{}/", public_id))
+        return answered
+
+    def monitored_verdicts(self, public_id: str) -> Iterator[shapes.MonitoredVerdict]:
+        """Return the answers that moved between the latest round that changed and its baseline, the largest first.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MonitoredVerdict] = self._transport.rows(address("monitors/{}/moved/", public_id))
+        return answered
+
+    def monitors(self) -> Iterator[shapes.Monitor]:
+        """Return the drift monitors of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Monitor] = self._transport.rows("monitors/")
         return answered
 
     def own_data(self) -> dict[str, Any]:
@@ -1301,6 +1557,14 @@ class Operations:
         )
         return answered
 
+    def restore_error_phrases(self, workspace: str, *, unchanged: bool = False) -> None:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/error-phrases/", workspace), unchanged=unchanged)
+
     def restore_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Show an archived study in lists again.
 
@@ -1311,8 +1575,18 @@ class Operations:
         )
         return answered
 
+    def review_run(self, public_id: str, body: shapes.WantedReview) -> shapes.KeptStudy:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("runs/{}/reviews/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def review_submissions(
-        self, workspace: str, slug: str, id: str, verb: Literal["approve", "reject"], body: shapes.WantedReview
+        self, workspace: str, slug: str, id: str, verb: Literal["approve", "reject"], body: shapes.WantedApproval
     ) -> shapes.Reviewed:
         """Approve submissions, which pays them, or reject them (for owners and leads).
 
@@ -1323,6 +1597,14 @@ class Operations:
         answered: shapes.Reviewed = self._transport.answer(
             "POST", address("w/{}/studies/{}/cohorts/{}/prolific/{}/", workspace, slug, id, verb), body=body
         )
+        return answered
+
+    def reviews(self, public_id: str) -> list[shapes.KeptStudy]:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.KeptStudy] = self._transport.answer("GET", address("runs/{}/reviews/", public_id))
         return answered
 
     def routing(self, workspace: str, slug: str) -> dict[str, Any]:
@@ -1347,6 +1629,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: shapes.RunState = self._transport.answer("GET", address("runs/{}/", public_id))
+        return answered
+
+    def run_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("runs/{}/budget/", public_id))
+        return answered
+
+    def run_file(self, public_id: str, name: Literal["manifest.json", "report.json"]) -> dict[str, Any]:
+        """Return a file of a run: its manifest with its prompts, or its counts, which add up.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("runs/{}/files/{}/", public_id, name))
+        return answered
+
+    def run_items(self, public_id: str, *, raw: bool = False) -> Download:
+        """Return every item of a run with its verdict, tokens and cost, as a table (CSV).
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("runs/{}/items/", public_id), {"raw": raw})
         return answered
 
     def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
@@ -1419,6 +1725,56 @@ class Operations:
         )
         return answered
 
+    def set_baseline(self, public_id: str, body: shapes.WantedBaseline) -> shapes.MonitorState:
+        """Compare later rounds with the latest one, whose check found a change (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/baseline/", public_id), body=body
+        )
+        return answered
+
+    def set_generation_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("generation/{}/budget/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def set_run_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("runs/{}/budget/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def set_spending_limit(
+        self, workspace: str, body: shapes.WantedLimit, *, unchanged: bool = False
+    ) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Spending = self._transport.answer(
+            "PUT", address("w/{}/spending/", workspace), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def spending(self, workspace: str) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Spending = self._transport.answer("GET", address("w/{}/spending/", workspace))
+        return answered
+
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
         """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
 
@@ -1426,6 +1782,19 @@ class Operations:
         """
         answered: shapes.GenerationRun = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def start_trial(self, workspace: str, body: shapes.WantedTrial) -> dict[str, Any] | shapes.Trial:
+        """Try a version of a prompt on real answers (for owners and leads; 201), or price it: each answer is asked about
+        once.
+
+        Nothing of a trial is a result, and it is deleted after 90 days.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] | shapes.Trial = self._transport.answer(
+            "POST", address("w/{}/trials/", workspace), body=body, keyed=True
         )
         return answered
 
@@ -1465,6 +1834,16 @@ class Operations:
         answered: shapes.GenerationRun = self._transport.answer("POST", address("generation/{}/{}/", public_id, verb))
         return answered
 
+    def steer_monitor(self, public_id: str, verb: Literal["pause", "resume", "run"]) -> shapes.MonitorState:
+        """Pause a monitor, resume it, or run a round now; 400 while one is running. Rounds may cost money.
+
+        Needs a token with the scope `change`, or `run` to resume, or `run` to run.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/{}/", public_id, verb), keyed=True
+        )
+        return answered
+
     def steer_rater(
         self, workspace: str, slug: str, rater: str, verb: Literal["pause", "resume"], body: shapes.Message
     ) -> shapes.RaterState:
@@ -1477,10 +1856,11 @@ class Operations:
         )
         return answered
 
-    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "start"]) -> shapes.RunState:
-        """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it.
+    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "retry", "start"]) -> shapes.RunState:
+        """Start (or resume), pause or cancel a run, or ask again for unusable verdicts; 400 if its state does not allow
+        it.
 
-        Needs a token with the scope `change`, or `run` to start.
+        Needs a token with the scope `change`, or `run` to start, or `run` to retry.
         """
         answered: shapes.RunState = self._transport.answer("POST", address("runs/{}/{}/", public_id, verb))
         return answered
@@ -1493,6 +1873,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/{}/", workspace, slug, verb))
+        return answered
+
+    def stop_trial(self, public_id: str) -> shapes.Trial:
+        """End a trial (for owners and leads); a call that is under way still comes back. One that has ended stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Trial = self._transport.answer("POST", address("trials/{}/stop/", public_id))
         return answered
 
     def studies(self) -> Iterator[shapes.Study]:
@@ -1585,6 +1973,18 @@ class Operations:
         )
         return answered
 
+    def text_statistics(
+        self, workspace: str, slug: str, *, each: int | None = None, experiment: str = ""
+    ) -> shapes.TextStatistics:
+        """Return lengths, repetition and overlap of a benchmark's responses by model, and how often they go wrong.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.TextStatistics = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/texts/", workspace, slug), query={"each": each, "experiment": experiment}
+        )
+        return answered
+
     def transport(
         self,
         workspace: str,
@@ -1603,6 +2003,22 @@ class Operations:
             address("w/{}/studies/{}/transport/", workspace, slug),
             query={"judge": judge, "margin": margin, "shape": shape},
         )
+        return answered
+
+    def trial(self, public_id: str) -> shapes.Trial:
+        """Return a trial: its state, its cost, and how many answers came back.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Trial = self._transport.answer("GET", address("trials/{}/", public_id))
+        return answered
+
+    def tried_answers(self, public_id: str) -> list[shapes.TriedAnswer]:
+        """Return what came back of a trial, answer by answer, beside the means of people's answers about the same.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.TriedAnswer] = self._transport.answer("GET", address("trials/{}/answers/", public_id))
         return answered
 
     def undo_loading(self, id: int) -> shapes.Undone:
@@ -1658,6 +2074,14 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("GET", address("uploads/{}/", public_id))
         return answered
 
+    def verdict(self, public_id: str, item: int) -> shapes.WholeVerdict:
+        """Return one verdict whole: the texts, every score and reason, every raw reply, and people's answers to the task.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.WholeVerdict = self._transport.answer("GET", address("runs/{}/verdicts/{}/", public_id, item))
+        return answered
+
     def verdicts(
         self,
         public_id: str,
@@ -1697,6 +2121,19 @@ class Operations:
         Needs a token with the scope `members`.
         """
         self._transport.answer("DELETE", address("w/{}/invitations/{}/", workspace, public_id))
+
+    def write_error_phrases(
+        self, workspace: str, body: shapes.WantedPhrases, *, unchanged: bool = False
+    ) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Phrases = self._transport.answer(
+            "PUT", address("w/{}/error-phrases/", workspace), body=body, unchanged=unchanged
+        )
+        return answered
 
     def write_guideline(
         self, workspace: str, slug: str, body: shapes.WantedGuideline, *, unchanged: bool = False

@@ -56,6 +56,16 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
+class Budget(TypedDict):
+    """
+    The most that a run may spend; null is no limit.
+    """
+
+    budget_calls: int | None
+    budget_tokens: int | None
+    budget_money: Decimal | None
+
+
 class Cap(TypedDict):
     """
     The caps on the bonuses of a study, in units of its currency.
@@ -65,6 +75,22 @@ class Cap(TypedDict):
     cap: Decimal | None
     spent: Decimal
     left: Decimal
+
+
+class Change(TypedDict):
+    """
+    This round minus what it is compared with; flagged if p is below alpha.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+    p: float
+    alpha: float
+    reach: float
+    flagged: bool
 
 
 class ChecklistsRow(TypedDict):
@@ -126,6 +152,10 @@ class Found(TypedDict):
     good: bool
     text: str
     detail: str
+
+
+class FoundModels(TypedDict):
+    names: list[str]
 
 
 class GivenAmount(TypedDict):
@@ -256,6 +286,26 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class Mean(TypedDict):
+    """
+    Of n responses, with a normal 95 % interval over them; its ends are null where n is 1.
+    """
+
+    value: float
+    n: int
+    low: float | None
+    high: float | None
+
+
+class MeanChange(TypedDict):
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    clusters: int
+
+
 class Message(TypedDict):
     message: NotRequired[str]
 
@@ -290,6 +340,84 @@ class ModelCounts(TypedDict):
     done: int
     failed: int
     waiting: int
+
+
+class ModelDifference(TypedDict):
+    """
+    First model minus second, over the instructions that both answered.
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    first_better: int
+    second_better: int
+    equal: int
+
+
+class ModelTexts(TypedDict):
+    """
+    The texts of a model; null where nothing could be measured.
+    """
+
+    model: str
+    responses: int
+    words: Mean | None
+    length_error: Mean | None
+    repetition: Mean | None
+    distinct: float | None
+    bleu: float | None
+    rouge_l: Mean | None
+    meteor: Mean | None
+
+
+class Monitor(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+
+
+class MonitoredVerdict(TypedDict):
+    """
+    An answer that differs between two rounds; null where a round has no usable one.
+    """
+
+    task: str
+    instruction: str
+    criterion: str
+    before: float | None
+    after: float | None
+    share: float | None
+    item_before: NotRequired[int | None]
+    item_after: NotRequired[int | None]
+
+
+class MovedVerdict(TypedDict):
+    """
+    A response, or pair, with the scores of both runs.
+    """
+
+    first: int
+    second: int
+    instruction: str
+    response_a: str
+    response_b: str | None
+    score_of: str
+    before: float
+    after: float
+    change: float
 
 
 class NewInvitation(TypedDict):
@@ -348,6 +476,14 @@ class OpenCohort(TypedDict):
     prolific_workspace: str
 
 
+class Passage(TypedDict):
+    response: str
+    instruction: str
+    mode: str
+    passage: str
+    number: float
+
+
 class PatchedCohortChanges(TypedDict):
     """
     What is to be changed of a cohort.
@@ -398,6 +534,15 @@ class PatchedRole(TypedDict):
     role: NotRequired[Literal["owner", "lead", "analyst", "reviewer", "rater"]]
 
 
+class PatchedTerms(TypedDict):
+    """
+    The interval between rounds and the most that one may cost; what is left out stays.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
+
+
 class PatchedWebhookChanges(TypedDict):
     """
     What is to be changed of a webhook.
@@ -406,6 +551,21 @@ class PatchedWebhookChanges(TypedDict):
     url: NotRequired[str]
     events: NotRequired[list[str]]
     active: NotRequired[bool]
+
+
+class PersonsAnswer(TypedDict):
+    rater: str
+    answers: list[CriterionScore]
+
+
+class Phrases(TypedDict):
+    """
+    The phrases that hold in a workspace, in lower case.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
+    own: bool
 
 
 class PreferencesRow(TypedDict):
@@ -714,6 +874,51 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class SharedInstruction(TypedDict):
+    id: str
+    external_id: str
+    category: str
+    first: float
+    second: float
+    gap: float
+
+
+class SideVerdict(TypedDict):
+    """
+    The judge's answer to one criterion, beside the mean of people's.
+    """
+
+    question: str
+    score: str
+    reason: str
+    people: float | None
+    raters: int
+
+
+class Significance(TypedDict):
+    """
+    A mean with its 95 % interval over whole instructions.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+class Spending(TypedDict):
+    """
+    The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
+    """
+
+    limit: Decimal | None
+    spent: Decimal
+    reserved: Decimal | None
+    room: Decimal | None
+    currency: str
+
+
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -754,6 +959,35 @@ class Submission(TypedDict):
     code: str
 
 
+class Trial(TypedDict):
+    id: str
+    workspace: str
+    model: str
+    method: str
+    prompt: str
+    prompt_hash: str
+    parameters: NotRequired[Any]
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    answers: int
+    settled: int
+    unusable: int
+    cost: str
+    currency: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    kept_until: str
+
+
+class TriedCriterion(TypedDict):
+    question: str
+    score: float | None
+    reason: str
+    people: float | None
+    raters: int
+    difference: float | None
+
+
 class TruthRow(TypedDict):
     item: str
     value: Any
@@ -763,6 +997,12 @@ class TruthRow(TypedDict):
 
 class Undone(TypedDict):
     removed: dict[str, int]
+
+
+class UnfinishedRound(TypedDict):
+    run: str
+    status: str
+    message: str
 
 
 class Value(TypedDict):
@@ -833,6 +1073,35 @@ class WantedAnchors(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedApproval(TypedDict):
+    """
+    The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters.
+    """
+
+    submissions: list[str]
+    category: NotRequired[
+        Literal[
+            "TOO_QUICKLY",
+            "TOO_SLOWLY",
+            "FAILED_INSTRUCTIONS",
+            "INCOMP_LONGITUDINAL",
+            "FAILED_CHECK",
+            "LOW_EFFORT",
+            "MALINGERING",
+            "NO_CODE",
+            "BAD_CODE",
+            "NO_DATA",
+            "UNSUPP_DEVICE",
+            "OTHER",
+        ]
+    ]
+    message: NotRequired[str]
+
+
+class WantedBaseline(TypedDict):
+    run: str
+
+
 class WantedBonuses(TypedDict):
     """
     A list of bonuses: amounts that are given, or a rule with its numbers.
@@ -851,6 +1120,15 @@ class WantedBonuses(TypedDict):
 
 class WantedCap(TypedDict):
     cap: Decimal
+
+
+class WantedChecks(TypedDict):
+    """
+    A study in which people answer some of the run's instruction checks.
+    """
+
+    sample: NotRequired[int]
+    raters: NotRequired[int]
 
 
 class WantedCohort(TypedDict):
@@ -954,6 +1232,10 @@ class WantedFit(TypedDict):
     skip_small: NotRequired[bool]
 
 
+class WantedFoundModels(TypedDict):
+    names: list[str]
+
+
 class WantedGeneration(TypedDict):
     """
     A generation run to be started; what is left out is as on the page.
@@ -1030,6 +1312,14 @@ class WantedJudge(TypedDict):
     parameters: NotRequired[dict[str, Any]]
 
 
+class WantedLabel(TypedDict):
+    label: str
+
+
+class WantedLimit(TypedDict):
+    limit: Decimal | None
+
+
 class WantedLook(TypedDict):
     judge: str
     look: int
@@ -1051,6 +1341,19 @@ class WantedModel(TypedDict):
     currency: NotRequired[str]
     priced_on: NotRequired[str | None]
     fictional: NotRequired[bool]
+
+
+class WantedMonitor(TypedDict):
+    """
+    A monitor to be made. Its tasks are drawn now and never change; the first round is due at once.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
+    study: str
+    judge: str
+    tasks: NotRequired[int]
+    seed: NotRequired[int]
 
 
 class WantedName(TypedDict):
@@ -1088,6 +1391,15 @@ class WantedPeople(TypedDict):
     emails: list[str]
 
 
+class WantedPhrases(TypedDict):
+    """
+    Both lists, whole.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
+
+
 class WantedProbes(TypedDict):
     study: str
     change: NotRequired[list[Literal["padding", "format", "wording", "order", "author"]]]
@@ -1118,27 +1430,11 @@ class WantedProposal(TypedDict):
 
 class WantedReview(TypedDict):
     """
-    The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters.
+    A study in which people review some of the run's verdicts.
     """
 
-    submissions: list[str]
-    category: NotRequired[
-        Literal[
-            "TOO_QUICKLY",
-            "TOO_SLOWLY",
-            "FAILED_INSTRUCTIONS",
-            "INCOMP_LONGITUDINAL",
-            "FAILED_CHECK",
-            "LOW_EFFORT",
-            "MALINGERING",
-            "NO_CODE",
-            "BAD_CODE",
-            "NO_DATA",
-            "UNSUPP_DEVICE",
-            "OTHER",
-        ]
-    ]
-    message: NotRequired[str]
+    sample: NotRequired[int]
+    reviewers: NotRequired[int]
 
 
 class WantedRun(TypedDict):
@@ -1219,6 +1515,47 @@ class WantedStudy(TypedDict):
     launch: NotRequired[bool]
 
 
+class WantedTrial(TypedDict):
+    """
+    A trial to be begun, of answers of a study or of a benchmark.
+    """
+
+    method: Literal[
+        "checklist",
+        "overall",
+        "overall_with_checklist",
+        "stars",
+        "stars_objective",
+        "pair_of_three",
+        "pair_of_three_reference",
+        "pair_of_four",
+        "pair_of_five",
+        "graded_score",
+        "instruction_check",
+        "embedding",
+        "perplexity",
+        "random",
+        "shorter",
+        "longer",
+        "rouge",
+        "rouge_1",
+        "first",
+        "second",
+        "composite",
+    ]
+    model: str
+    prompt: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    parameters: NotRequired[dict[str, Any]]
+    study: NotRequired[str]
+    benchmark: NotRequired[str]
+    number: NotRequired[int]
+    answers: NotRequired[Literal[1, 5]]
+    agreed_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
+
+
 class WantedVersion(TypedDict):
     judge: str
     draft: NotRequired[str]
@@ -1265,6 +1602,40 @@ class WholeBonusList(TypedDict):
     confirmed_by: NotRequired[str | None]
     page: str
     bonuses: list[ProposedBonus]
+
+
+class WholeVerdict(TypedDict):
+    """
+    A verdict with the texts that it is about, every raw reply, and what people answered to the same task.
+    """
+
+    item: int
+    position: int
+    instruction: str
+    response_a: str
+    response_b: NotRequired[str | None]
+    model_a: NotRequired[str | None]
+    model_b: NotRequired[str | None]
+    shown_first: str
+    juror: int
+    repeat: int
+    canary: str
+    status: str
+    reason: str
+    score: NotRequired[float | None]
+    score_of: NotRequired[str | None]
+    answers: list[CriterionScore]
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    replies: list[RawReply] | None
+    instruction_text: str
+    text_a: str
+    text_b: str | None
+    people: list[PersonsAnswer]
+    people_mean: float | None
 
 
 class BonusList(TypedDict):
@@ -1315,6 +1686,38 @@ class Cohort(TypedDict):
     is_open: bool
 
 
+class ComparedModels(TypedDict):
+    judge: str
+    measure: str
+    first: str
+    second: str
+    overall: ModelDifference
+    p: float | None
+    categories: dict[str, ModelDifference]
+    discredited: bool
+
+
+class ComparedRuns(TypedDict):
+    """
+    Two runs side by side: what moved between their verdicts, and by how much on average.
+    """
+
+    counts: dict[str, int]
+    mean_change: MeanChange | None
+    first_only: int
+    second_only: int
+    unlike: int
+    discredited: list[str]
+
+
+class ComparedSide(TypedDict):
+    model: str
+    response: str
+    text: str | None
+    value: float
+    verdicts: list[SideVerdict]
+
+
 class Criterion(TypedDict):
     key: str
     role: NotRequired[Literal["item", "overall", "preference", "check"]]
@@ -1343,6 +1746,19 @@ class Delivery(TypedDict):
     reply: NotRequired[str]
     problem: NotRequired[str]
     body: str
+
+
+class DrawnChecks(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    status: str
+    archived_at: str | None
+    agreement: dict[str, Any] | None
 
 
 class Endpoint(TypedDict):
@@ -1547,6 +1963,19 @@ class Member(TypedDict):
     role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
 
 
+class ModelErrors(TypedDict):
+    """
+    How many of the responses read of a model have each error, with some of the passages.
+    """
+
+    model: str
+    read: int
+    asked: int
+    counts: dict[str, int]
+    length_error: float | None
+    passages: list[Passage]
+
+
 class Pay(TypedDict):
     """
     What is paid for an hour of work or for a task.
@@ -1644,6 +2073,24 @@ class Response(TypedDict):
     created_at: str
 
 
+class Round(TypedDict):
+    """
+    A finished round; a level is null where there are too few answers.
+    """
+
+    number: int
+    run: str
+    finished_at: str | None
+    baseline: int
+    flagged: bool
+    silent: bool
+    unscored: int
+    score: Significance | None
+    agreement_with_baseline: Significance | None
+    agreement_with_people: Significance | None
+    changes: dict[str, Change]
+
+
 class Rubric(TypedDict):
     key: str
     version: NotRequired[int]
@@ -1661,6 +2108,7 @@ class Run(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1677,6 +2125,7 @@ class RunState(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1772,6 +2221,32 @@ class Task(TypedDict):
     known_answer: Any
 
 
+class TextStatistics(TypedDict):
+    models: list[ModelTexts]
+    error_modes: list[ModelErrors]
+    none_because: str
+
+
+class TriedAnswer(TypedDict):
+    """
+    An answer that was asked about, and what came back.
+    """
+
+    about: str
+    task: NotRequired[str | None]
+    response: NotRequired[str | None]
+    status: str
+    reason: str
+    reply: str
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    distance: float | None
+    criteria: list[TriedCriterion]
+
+
 class CohortPayment(TypedDict):
     """
     The pay of a cohort with its sums; `cohort` is null for raters who belong to none.
@@ -1788,3 +2263,31 @@ class CohortPayment(TypedDict):
     owed_not_counted: Decimal | None
     bonuses: list[SentBonuses]
     raters: list[RaterPayment]
+
+
+class ComparedInstruction(TypedDict):
+    id: str
+    external_id: str
+    text: str | None
+    sides: list[ComparedSide]
+    weights: dict[str, float]
+    pair: list[SideVerdict]
+
+
+class MonitorState(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+    baseline: int
+    rounds: list[Round]
+    others: list[UnfinishedRound]
