@@ -4,12 +4,18 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
+from accounts.members import api as people
 from annotation.api import (
     all_scores,
     attention,
+    bonuses,
     cohorts,
+    contact,
     disagreements,
     keeping,
+    mailing,
+    pay,
+    platforms,
     questions,
     rows,
     self_naming,
@@ -25,13 +31,33 @@ from config.old_addresses import api_urlpatterns
 from generation import api as generation
 from generation.web.curation import api as curating
 from generation.web.endpoints import api as served
+from generation.web.library import api as library
 from generation.web.responses import api as texts
+from generation.web.spending import api as spending
 from generation.web.webhooks import api as webhooks
-from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging, routing
+from judging.api import (
+    aligning,
+    archives,
+    comparisons,
+    jobs,
+    making,
+    monitoring,
+    pairs,
+    probing,
+    results as judging,
+    routing,
+    runs,
+    trials,
+)
 
 app_name = "api"
 urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[needing(Scope.READ)]), name="schema"),
+    # accounts
+    path("w/<str:workspace>/members/", people.members, name="members"),
+    path("w/<str:workspace>/members/<str:public_id>/", people.member, name="member"),
+    path("w/<str:workspace>/invitations/", people.invitations, name="invitations"),
+    path("w/<str:workspace>/invitations/<str:public_id>/", people.invitation, name="withdraw_invitation"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
@@ -59,6 +85,10 @@ urlpatterns = [
     path("w/<str:workspace>/endpoints/", served.endpoints, name="endpoints"),
     path("w/<str:workspace>/endpoints/<int:pk>/", served.endpoint, name="endpoint"),
     path("w/<str:workspace>/endpoints/<int:pk>/test/", served.test_endpoint, name="test_endpoint"),
+    path("w/<str:workspace>/error-phrases/", library.error_phrases, name="error_phrases"),
+    path("w/<str:workspace>/spending/", spending.spending, name="spending"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/texts/", library.texts, name="text_statistics"),
+    path("w/<str:workspace>/endpoints/<int:pk>/models/", served.found_models, name="found_models"),
     path("w/<str:workspace>/benchmarks/<str:slug>/generation/", texts.start_generation, name="start_generation"),
     path("generation/", texts.generation_runs, name="generation_runs"),
     path("generation/<str:public_id>/", texts.generation_run, name="generation_run"),
@@ -67,6 +97,7 @@ urlpatterns = [
         texts.steer_generation,
         name="steer_generation",
     ),
+    path("generation/<str:public_id>/budget/", texts.generation_budget, name="generation_budget"),
     path("w/<str:workspace>/webhooks/", webhooks.webhooks, name="webhooks"),
     path("w/<str:workspace>/webhooks/<str:public_id>/", webhooks.webhook, name="webhook"),
     path("w/<str:workspace>/webhooks/<str:public_id>/test/", webhooks.test_webhook, name="test_webhook"),
@@ -96,6 +127,15 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/raters/(?P<rater>[^/]+)/(?P<verb>pause|resume)/$",
         keeping.steer_rater,
         name="steer_rater",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/message/", contact.message_rater, name="message_rater"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/browser-requests/", contact.browser_requests, name="browser_requests"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/browser-requests/(?P<pk>[0-9]{1,18})/(?P<verb>admit|refuse)/$",
+        contact.answer_browser,
+        name="answer_browser",
     ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),
@@ -194,6 +234,68 @@ urlpatterns = [
         drafting.drafted_checklist,
         name="drafted_checklist",
     ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/",
+        mailing.invited_people,
+        name="invited_people",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/send/",
+        mailing.send_to_listed,
+        name="send_to_listed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/resend/",
+        mailing.resend,
+        name="resend_failed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/<int:invited>/",
+        mailing.invited_person,
+        name="erase_invited_person",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/payments/", pay.payments, name="payments"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/pay/", pay.cohort_pay, name="cohort_pay"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/approvals/", pay.approvals, name="approvals"),
+    path("w/<str:workspace>/studies/<str:slug>/minimum/", platforms.minimum, name="minimum"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/platform-values/",
+        platforms.platform_values,
+        name="platform_values",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/",
+        platforms.prolific_study,
+        name="prolific_study",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/submissions/",
+        platforms.submissions,
+        name="submissions",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/prolific/(?P<verb>approve|reject)/$",
+        platforms.review_submissions,
+        name="review_submissions",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/bonus-cap/", bonuses.bonus_cap, name="bonus_cap"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/", bonuses.bonuses, name="bonuses"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/propose/",
+        bonuses.propose_bonuses,
+        name="propose_bonuses",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/<str:public_id>/",
+        bonuses.bonus_list,
+        name="bonus_list",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/bonuses/(?P<public_id>[^/]+)/"
+        r"(?P<verb>drop|look)/$",
+        bonuses.steer_bonuses,
+        name="steer_bonuses",
+    ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),
     path("w/<str:workspace>/studies/<str:slug>/exclusions/", annotation.exclusions, name="exclusions"),
@@ -252,6 +354,18 @@ urlpatterns = [
     path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),
     path("w/<str:workspace>/studies/<str:slug>/runs/", making.run_on_study, name="run_on_study"),
     path("w/<str:workspace>/benchmarks/<str:slug>/runs/", making.run_on_benchmark, name="run_on_benchmark"),
+    path("monitors/", monitoring.monitors, name="monitors"),
+    path("w/<str:workspace>/monitors/", monitoring.make_monitor, name="make_monitor"),
+    path("monitors/<str:public_id>/", monitoring.monitor, name="monitor"),
+    re_path(
+        r"^monitors/(?P<public_id>[^/]+)/(?P<verb>pause|resume|run)/$", monitoring.steer_monitor, name="steer_monitor"
+    ),
+    path("monitors/<str:public_id>/moved/", monitoring.moved, name="monitored_verdicts"),
+    path("monitors/<str:public_id>/baseline/", monitoring.new_baseline, name="set_baseline"),
+    path("w/<str:workspace>/trials/", trials.start_trial, name="start_trial"),
+    path("trials/<str:public_id>/", trials.trial, name="trial"),
+    path("trials/<str:public_id>/answers/", trials.tried_answers, name="tried_answers"),
+    path("trials/<str:public_id>/stop/", trials.stop_trial, name="stop_trial"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
@@ -265,8 +379,28 @@ urlpatterns = [
     path("runs/<str:public_id>/bridge/", comparisons.bridge, name="bridge"),
     path("runs/<str:public_id>/probes/", probing.run_probes, name="run_probes"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),
-    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
+    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel|retry)/$", judging.steer_run, name="steer_run"),
+    path("runs/<str:public_id>/label/", runs.label, name="label_run"),
+    path("runs/<str:public_id>/budget/", runs.budget, name="run_budget"),
+    path("runs/<str:public_id>/reviews/", runs.reviews, name="reviews"),
+    path("runs/<str:public_id>/checks/", runs.checks, name="drawn_checks"),
+    path("runs/<str:public_id>/compare/", runs.compare, name="compare_runs"),
+    path("runs/<str:public_id>/compare/verdicts/", runs.compared_verdicts, name="compared_verdicts"),
+    path("runs/<str:public_id>/verdicts/<int:item>/", runs.verdict, name="verdict"),
+    path("runs/<str:public_id>/files/<str:name>/", runs.run_file, name="run_file"),
+    path("runs/<str:public_id>/items/", runs.run_items, name="run_items"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/compare/", pairs.compare_models, name="compare_models"),
+    path(
+        "w/<str:workspace>/leaderboards/<str:slug>/compare/instructions/",
+        pairs.compared_instructions,
+        name="compared_instructions",
+    ),
+    path(
+        "w/<str:workspace>/leaderboards/<str:slug>/compare/instructions/<str:instruction>/",
+        pairs.compared_instruction,
+        name="compared_instruction",
+    ),
     path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", judging.rankings, name="rankings"),
     path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", judging.lengths, name="lengths"),
     path("w/<str:workspace>/benchmarks/<str:slug>/tables/", judging.paper_tables, name="paper_tables"),

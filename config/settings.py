@@ -325,6 +325,12 @@ SPECTACULAR_SETTINGS = {
         "ChecklistScale": "annotation.models.Checklist.Scale",
         "SelfNamingDecision": "annotation.api.self_naming.DECISIONS",
         "CurationDecision": "generation.web.curation.api.DECISIONS",
+        "StandingState": "annotation.models.Standing.State",
+        "BrowserRequestState": "annotation.models.BrowserRequest.State",
+        "MailState": "annotation.models.MailedInvitation.State",
+        "BonusState": "annotation.models.BonusBatch.State",
+        "MemberRole": "accounts.models.Membership.Role",
+        "GivenRole": "accounts.members.api.GIVEN_ROLES",
     },
 }
 
