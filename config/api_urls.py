@@ -8,14 +8,8 @@ from accounts.members import api as people
 from annotation.api import (
     all_scores,
     attention,
-    bonuses,
-    cohorts,
-    contact,
     disagreements,
     keeping,
-    mailing,
-    pay,
-    platforms,
     questions,
     rows,
     self_naming,
@@ -23,6 +17,7 @@ from annotation.api import (
     studies as annotation,
     tasks,
 )
+from annotation.api.participants import bonuses, cohorts, contact, mailing, pay, platforms
 from annotation.web.authoring import api as authoring
 from annotation.web.drafting import api as drafting
 from annotation.web.uploads import api as annotation_uploads

@@ -71,7 +71,7 @@ class DroppedSerializer(serializers.Serializer[Any]):
     stay = serializers.IntegerField(help_text="Tasks that a rater was given already; mask their words.")
 
 
-class ChangeSerializer(serializers.Serializer[Any]):
+class SettingChangeSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     before = serializers.CharField()
     after = serializers.CharField()
@@ -84,7 +84,7 @@ class EventLineSerializer(serializers.Serializer[Any]):
     by = serializers.CharField(source="actor", help_text="Empty where the program did it.")
     what = serializers.CharField(help_text="In the language of the request (Accept-Language).")
     about = serializers.CharField(help_text="The cohort or rater that it is about, if any.")
-    changes = ChangeSerializer(many=True)
+    changes = SettingChangeSerializer(many=True)
 
 
 @extend_schema(methods=["GET"], operation_id="self_naming", responses=SelfNamingSerializer)

@@ -181,6 +181,31 @@ class Operations:
         answered: shapes.NewWebhook = self._transport.answer("POST", address("w/{}/webhooks/", workspace), body=body)
         return answered
 
+    def adjudicate(
+        self, workspace: str, slug: str, task: str, body: shapes.WantedAdjudication, *, unchanged: bool = False
+    ) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def adjudication(self, workspace: str, slug: str, task: str) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task)
+        )
+        return answered
+
     def alignment(self, public_id: str) -> dict[str, Any]:
         """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`.
 
@@ -252,6 +277,18 @@ class Operations:
         )
         return answered
 
+    def apply_curation(self, workspace: str, slug: str, body: shapes.WantedRules) -> shapes.Tagged | shapes.HandedOver:
+        """Give the tag to the instructions that stay and take it from the others (for owners and leads).
+
+        A worker does so for a large benchmark; then the answer is 202.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Tagged | shapes.HandedOver = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/apply/", workspace, slug), body=body
+        )
+        return answered
+
     def approvals(self, workspace: str, slug: str, id: int) -> list[shapes.Approval]:
         """Return a cohort's list to approve or reject, a row for each rater (for owners and leads).
 
@@ -264,6 +301,21 @@ class Operations:
         )
         return answered
 
+    def approve_checklist(
+        self, workspace: str, slug: str, instruction: str, body: shapes.WantedOwnChecklist, *, unchanged: bool = False
+    ) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "PUT",
+            address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
     def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
@@ -271,6 +323,30 @@ class Operations:
         """
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/archive/", workspace, slug)
+        )
+        return answered
+
+    def ask_difficulty(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """Make the questions that ask models how difficult each instruction is (for owners and leads).
+
+        A generation run of the benchmark with these questions has models answer them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/questions/", workspace, slug), keyed=True
+        )
+        return answered
+
+    def ask_for_drafts(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug), keyed=True
         )
         return answered
 
@@ -509,6 +585,14 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/check/", public_id))
         return answered
 
+    def closing(self, workspace: str, slug: str) -> shapes.Closing:
+        """Return what closing the study would leave unfinished, as the page says before it asks.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Closing = self._transport.answer("GET", address("w/{}/studies/{}/closing/", workspace, slug))
+        return answered
+
     def cohort(self, workspace: str, slug: str, id: int) -> shapes.OpenCohort:
         """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and
         leads).
@@ -683,6 +767,104 @@ class Operations:
         )
         return answered
 
+    def curated_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        show: Literal[
+            "", "duplicate", "easy", "language", "long", "person", "short", "stay", "tag", "text", "turns", "user"
+        ] = "",
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> Iterator[shapes.CuratedInstruction]:
+        """List a benchmark's instructions with why each would go by the rules, and what people decided.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.CuratedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/curation/instructions/", workspace, slug),
+            {
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "show": show,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def curation(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> shapes.Curation:
+        """Return what the rules say of a benchmark's instructions, and change nothing.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Curation = self._transport.answer(
+            "GET",
+            address("w/{}/benchmarks/{}/curation/", workspace, slug),
+            query={
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def decide_on_instruction(self, workspace: str, slug: str, body: shapes.WantedDecision) -> shapes.Decision:
+        """Decide that an instruction stays or goes whatever the rules say, or take the decision back (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Decision = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/decisions/", workspace, slug), body=body
+        )
+        return answered
+
+    def decide_self_naming(
+        self, workspace: str, slug: str, body: shapes.WantedHandling, *, unchanged: bool = False
+    ) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/self-naming/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
@@ -703,6 +885,18 @@ class Operations:
         )
         return answered
 
+    def disagreements(
+        self, workspace: str, slug: str, *, least: float | None = None, most: int | None = None
+    ) -> shapes.Disagreements:
+        """List the tasks on which raters disagree, the widest spread first, as the page Disagreements does.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Disagreements = self._transport.answer(
+            "GET", address("w/{}/studies/{}/disagreements/", workspace, slug), query={"least": least, "most": most}
+        )
+        return answered
+
     def discard_archive(self, public_id: str) -> None:
         """Remove an uploaded archive that no worker reads; what was loaded from it stays.
 
@@ -716,6 +910,38 @@ class Operations:
         Needs a token with the scope `change`.
         """
         self._transport.answer("POST", address("uploads/{}/discard/", public_id))
+
+    def draft_checklist_questions(self, public_id: str, body: shapes.WantedDrafts) -> shapes.DraftingRun:
+        """Have a model draft the questions (for owners and leads); it may cost money. The state has what it wrote.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.DraftingRun = self._transport.answer(
+            "POST", address("checklists/{}/drafts/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def drafted_checklist(self, workspace: str, slug: str, instruction: str) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction)
+        )
+        return answered
+
+    def drafted_checklists(self, workspace: str, slug: str) -> Iterator[shapes.DraftedInstruction]:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.DraftedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug)
+        )
+        return answered
 
     def draw_anchors(self, public_id: str, body: shapes.WantedAnchors) -> dict[str, Any]:
         """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could
@@ -756,6 +982,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: list[shapes.DrawnChecks] = self._transport.answer("GET", address("runs/{}/checks/", public_id))
+        return answered
+
+    def drop_self_naming(self, workspace: str, slug: str, body: shapes.WantedDrop) -> shapes.Dropped:
+        """Drop tasks that the scan found from the study; those that a rater was given stay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Dropped = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/drop/", workspace, slug), body=body
+        )
         return answered
 
     def duplicate_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
@@ -896,6 +1132,16 @@ class Operations:
         answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
         return answered
 
+    def flags(self, workspace: str, slug: str, *, settled: Literal["", "1"] = "") -> Iterator[shapes.Note]:
+        """List the notes and appeals of raters that wait for a lead, or with `settled=1` those that are settled.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Note] = self._transport.rows(
+            address("w/{}/studies/{}/flags/", workspace, slug), {"settled": settled}
+        )
+        return answered
+
     def found_models(self, workspace: str, id: int) -> shapes.FoundModels:
         """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
 
@@ -937,6 +1183,16 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "GET", address("w/{}/studies/{}/guideline/", workspace, slug)
+        )
+        return answered
+
+    def history(self, workspace: str, slug: str) -> Iterator[shapes.EventLine]:
+        """List who did what in a study, the first event first (for owners and leads).
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.EventLine] = self._transport.rows(
+            address("w/{}/studies/{}/history/", workspace, slug)
         )
         return answered
 
@@ -1071,6 +1327,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Judge] = self._transport.rows("judges/")
+        return answered
+
+    def keep_criteria(self, public_id: str, body: shapes.WantedChoice) -> shapes.ChecklistState:
+        """Confirm which criteria stay after the vote, and choose among those that tie (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/choice/", public_id), body=body
+        )
         return answered
 
     def known_answer(self, workspace: str, slug: str, task: str) -> shapes.Task:
@@ -1254,12 +1520,25 @@ class Operations:
         answered: Iterator[shapes.Member] = self._transport.rows(address("w/{}/members/", workspace))
         return answered
 
-    def message_rater(self, workspace: str, slug: str, rater: str, body: shapes.WantedNote) -> shapes.Note:
+    def merge_criteria(
+        self, public_id: str, body: shapes.WantedGroups, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Say which proposals are one criterion, and its wording (for owners and leads). A criterion without proposals
+        goes.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/groups/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def message_rater(self, workspace: str, slug: str, rater: str, body: shapes.WantedNote) -> shapes.NoteToRater:
         """Write to one rater, whose pages show the text until they confirm it; it replaces one that is not confirmed yet.
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.Note = self._transport.answer(
+        answered: shapes.NoteToRater = self._transport.answer(
             "POST", address("w/{}/studies/{}/raters/{}/message/", workspace, slug, rater), body=body, keyed=True
         )
         return answered
@@ -1418,6 +1697,16 @@ class Operations:
         )
         return answered
 
+    def propose_criterion(self, public_id: str, body: shapes.WantedCriterion) -> shapes.MadeProposal:
+        """Propose a criterion; others do not see it before the vote.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MadeProposal = self._transport.answer(
+            "POST", address("checklists/{}/proposals/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def propose_prompt(self, public_id: str, body: shapes.WantedProposal) -> dict[str, Any]:
         """Ask a model, once, to rewrite a prompt (201 with the generation run), or price the call; its reply is a draft.
 
@@ -1434,6 +1723,30 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.Fit = self._transport.answer("POST", address("fits/{}/publish/", public_id), body=body)
+        return answered
+
+    def questionnaire(
+        self, workspace: str, slug: str, moment: Literal["after", "before"], *, version: int | None = None
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "GET", address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment), query={"version": version}
+        )
+        return answered
+
+    def questionnaire_answers(
+        self, workspace: str, slug: str, *, moment: Literal["", "after", "before"] = ""
+    ) -> Iterator[shapes.GivenAnswers]:
+        """List what raters answered in the questionnaires of a study, under their pseudonyms.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.GivenAnswers] = self._transport.rows(
+            address("w/{}/studies/{}/questionnaire-answers/", workspace, slug), {"moment": moment}
+        )
         return answered
 
     def rankings(
@@ -1484,6 +1797,26 @@ class Operations:
         answered: Iterator[shapes.Rater] = self._transport.rows(address("w/{}/studies/{}/raters/", workspace, slug))
         return answered
 
+    def release_rater(self, workspace: str, slug: str, rater: str) -> shapes.Released:
+        """Take back all tasks that a rater has open, so that others get them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/release/", workspace, slug, rater)
+        )
+        return answered
+
+    def release_task(self, workspace: str, slug: str, task: str) -> shapes.Released:
+        """Take a task back from raters who have it open, so that others get it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/release/", workspace, slug, task)
+        )
+        return answered
+
     def remove_endpoint(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
 
@@ -1521,6 +1854,16 @@ class Operations:
         """
         answered: list[shapes.Report] = self._transport.answer(
             "GET", address("w/{}/studies/{}/reports/", workspace, slug)
+        )
+        return answered
+
+    def request_ratings(self, workspace: str, slug: str, body: shapes.WantedRatings) -> shapes.Requested:
+        """Request more ratings of one task, or of every undecided task above a spread; they are assigned next.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Requested = self._transport.answer(
+            "POST", address("w/{}/studies/{}/disagreements/ratings/", workspace, slug), body=body, keyed=True
         )
         return answered
 
@@ -1572,6 +1915,16 @@ class Operations:
         """
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/restore/", workspace, slug)
+        )
+        return answered
+
+    def review_questions(self, public_id: str, body: shapes.WantedReviews) -> shapes.ChecklistState:
+        """Say of questions of others whether they are sound, or what should change. Your newest review of each counts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/reviews/", public_id), body=body
         )
         return answered
 
@@ -1691,6 +2044,16 @@ class Operations:
         answered: Iterator[shapes.Run] = self._transport.rows("runs/")
         return answered
 
+    def scan_self_naming(self, workspace: str, slug: str) -> shapes.Scanned:
+        """Look through the texts of a study for responses that say which model wrote them; 202 where a worker does.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Scanned = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/scan/", workspace, slug)
+        )
+        return answered
+
     def scores(
         self,
         workspace: str,
@@ -1709,6 +2072,26 @@ class Operations:
         answered: Iterator[shapes.Score] = self._transport.rows(
             address("w/{}/studies/{}/scores/", workspace, slug),
             {"criterion": criterion, "every_revision": every_revision, "rater_kind": rater_kind},
+        )
+        return answered
+
+    def self_naming(self, workspace: str, slug: str) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "GET", address("w/{}/studies/{}/self-naming/", workspace, slug)
+        )
+        return answered
+
+    def self_naming_tasks(self, workspace: str, slug: str) -> Iterator[shapes.FoundTask]:
+        """List the tasks that the last scan found, with the words that name a model.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.FoundTask] = self._transport.rows(
+            address("w/{}/studies/{}/self-naming/tasks/", workspace, slug)
         )
         return answered
 
@@ -1767,12 +2150,70 @@ class Operations:
         )
         return answered
 
+    def set_task_aside(self, workspace: str, slug: str, task: str) -> shapes.SetAside:
+        """Take a task that nobody could rate out of the study: its free slots are removed, its skips are kept.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SetAside = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/set-aside/", workspace, slug, task)
+        )
+        return answered
+
+    def settle_flag(self, workspace: str, slug: str, id: int) -> shapes.Note:
+        """Mark a note or an appeal as resolved; one that is so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Note = self._transport.answer(
+            "POST", address("w/{}/studies/{}/flags/{}/settle/", workspace, slug, id)
+        )
+        return answered
+
+    def shared_checklist(self, public_id: str) -> shapes.ChecklistState:
+        """Return a checklist with what you may see of its present stage: not what others propose or choose.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("GET", address("checklists/{}/", public_id))
+        return answered
+
+    def shared_checklists(
+        self, *, stage: Literal["", "choose", "done", "merge", "propose", "questions", "review", "vote"] = ""
+    ) -> Iterator[shapes.Checklist]:
+        """List the checklists that the members of your workspaces write together.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Checklist] = self._transport.rows("checklists/", {"stage": stage})
+        return answered
+
+    def skipped_tasks(self, workspace: str, slug: str) -> shapes.SkippedTasks:
+        """List the tasks that every rater who was given them skipped, most skipped first.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.SkippedTasks = self._transport.answer(
+            "GET", address("w/{}/studies/{}/skipped-tasks/", workspace, slug)
+        )
+        return answered
+
     def spending(self, workspace: str) -> shapes.Spending:
         """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
 
         Needs a token with the scope `read`.
         """
         answered: shapes.Spending = self._transport.answer("GET", address("w/{}/spending/", workspace))
+        return answered
+
+    def start_checklist(self, workspace: str, body: shapes.WantedChecklist) -> shapes.ChecklistState:
+        """Start a checklist (for owners and leads), for which the members of the workspace can then propose criteria.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("w/{}/checklists/start/", workspace), body=body, keyed=True
+        )
         return answered
 
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
@@ -1810,6 +2251,19 @@ class Operations:
         answered: shapes.BonusList = self._transport.answer(
             "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/{}/{}/", workspace, slug, id, public_id, verb)
         )
+        return answered
+
+    def steer_checklist(
+        self, public_id: str, verb: Literal["close-proposals", "close-vote", "finish", "open-vote", "start-review"]
+    ) -> shapes.ChecklistState:
+        """Move a checklist on (for owners and leads): end the proposals, open or close the vote, ask for reviews, finish.
+
+        The rubric that it becomes is in the workspace's library. A checklist that has moved on already is answered with
+        409.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("POST", address("checklists/{}/{}/", public_id, verb))
         return answered
 
     def steer_cohort(
@@ -1899,6 +2353,16 @@ class Operations:
         answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
         return answered
 
+    def study_rubric(self, workspace: str, slug: str) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "GET", address("w/{}/studies/{}/rubric/", workspace, slug)
+        )
+        return answered
+
     def study_settings(self, workspace: str, slug: str) -> dict[str, Any]:
         """Return the settings of a study as its setup page has them, or change those that are sent.
 
@@ -1940,6 +2404,16 @@ class Operations:
         """
         answered: shapes.ProlificStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id), body=body
+        )
+        return answered
+
+    def task_answers(self, workspace: str, slug: str, task: str) -> shapes.TaskAnswers:
+        """Return all current answers to a task with their reasons, and the notes of its raters.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.TaskAnswers = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/answers/", workspace, slug, task)
         )
         return answered
 
@@ -2099,6 +2573,16 @@ class Operations:
         )
         return answered
 
+    def vote_on_criteria(self, public_id: str, body: shapes.WantedBallot) -> shapes.ChecklistState:
+        """Vote, once and in secret: neither your name nor the time is kept with the ballot, and no key with the request.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/ballot/", public_id), body=body
+        )
+        return answered
+
     def webhook(self, workspace: str, public_id: str) -> shapes.Webhook:
         """Return a webhook, change what is sent of it, or remove it with its messages (for owners and leads).
 
@@ -2115,12 +2599,35 @@ class Operations:
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
         return answered
 
+    def withdraw_criterion(self, public_id: str, id: int) -> shapes.ChecklistState:
+        """Take a proposal of your own back.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/proposals/{}/withdraw/", public_id, id)
+        )
+        return answered
+
     def withdraw_invitation(self, workspace: str, public_id: str) -> None:
         """Withdraw an invitation, so that its link admits nobody (for owners and leads).
 
         Needs a token with the scope `members`.
         """
         self._transport.answer("DELETE", address("w/{}/invitations/{}/", workspace, public_id))
+
+    def write_checklist_questions(
+        self, public_id: str, body: shapes.WantedTexts, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Write the questions of criteria (for owners and leads), also in the review, where a new version is reviewed
+        anew.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/questions/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
 
     def write_error_phrases(
         self, workspace: str, body: shapes.WantedPhrases, *, unchanged: bool = False
@@ -2144,5 +2651,38 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "PUT", address("w/{}/studies/{}/guideline/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def write_questionnaire(
+        self,
+        workspace: str,
+        slug: str,
+        moment: Literal["after", "before"],
+        body: shapes.WantedQuestionnaire,
+        *,
+        unchanged: bool = False,
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def write_study_rubric(
+        self, workspace: str, slug: str, body: shapes.WantedQuestions, *, unchanged: bool = False
+    ) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/rubric/", workspace, slug), body=body, unchanged=unchanged
         )
         return answered

@@ -110,6 +110,20 @@ class ChecksRow(TypedDict):
     asked: NotRequired[Any]
 
 
+class Closing(TypedDict):
+    """
+    What closing the study would leave unfinished.
+    """
+
+    status: str
+    needed: int
+    missing: int
+    tasks: int
+    opened: int
+    raters: int
+    links: int
+
+
 class CountedAgain(TypedDict):
     answers: int
     without_seat: int
@@ -121,12 +135,109 @@ class CriterionScore(TypedDict):
     reason: str
 
 
+class CuratedInstruction(TypedDict):
+    """
+    An instruction, why it would go, and what a person decided.
+    """
+
+    id: str
+    instruction: str
+    tags: NotRequired[Any]
+    reason: NotRequired[str]
+    what: NotRequired[str]
+    similarity: NotRequired[float | None]
+    decision: NotRequired[str]
+    decision_reason: NotRequired[str]
+    decided_by: NotRequired[str]
+
+
+class Curation(TypedDict):
+    """
+    What the rules say of a benchmark's instructions. `kept` and what follows are null for a large benchmark.
+    """
+
+    instructions: int
+    tag: str
+    tagged: int
+    rules: Any
+    kept: int | None
+    reasons: dict[str, int] | None
+    unstated: dict[str, int] | None
+
+
 class Days(TypedDict):
     days: NotRequired[int | None]
 
 
+class Decision(TypedDict):
+    instruction: str
+    decision: str
+    reason: str
+    by: str
+
+
 class Deleted(TypedDict):
     removed: dict[str, int]
+
+
+class Disagreement(TypedDict):
+    task: str
+    instruction: str
+    category: NotRequired[str | None]
+    spread: float
+    answers: int
+    open_slots: int
+    decided: bool
+
+
+class Disagreements(TypedDict):
+    """
+    The tasks on which raters disagree, the widest spread first.
+    """
+
+    results: list[Disagreement]
+    counted_at: str | None
+    counting: bool
+
+
+class Draft(TypedDict):
+    text: str
+    models: list[str]
+    alike: list[str]
+
+
+class DraftedChecklist(TypedDict):
+    """
+    The drafts for one instruction, and the questions of its own checklist.
+    """
+
+    id: str
+    instruction: str
+    questions: list[str]
+    approved: bool
+    drafts: list[Draft]
+
+
+class DraftedInstruction(TypedDict):
+    """
+    An instruction for which models drafted questions.
+    """
+
+    id: str
+    instruction: str
+    questions: NotRequired[int]
+    models: NotRequired[list[str]]
+    approved: NotRequired[bool]
+
+
+class DraftingRun(TypedDict):
+    run: str
+    job: str
+
+
+class Dropped(TypedDict):
+    dropped: int
+    stay: int
 
 
 class Erased(TypedDict):
@@ -158,9 +269,29 @@ class FoundModels(TypedDict):
     names: list[str]
 
 
+class FoundTask(TypedDict):
+    task: str
+    instruction: str
+    response: NotRequired[str | None]
+    model: NotRequired[str | None]
+    words: NotRequired[str | None]
+    excerpt: NotRequired[str | None]
+    dropped: bool
+
+
 class GivenAmount(TypedDict):
     rater: str
     amount: Decimal
+
+
+class GivenScore(TypedDict):
+    criterion: str
+    revision: NotRequired[int]
+    value: NotRequired[float | None]
+    level: NotRequired[str]
+    not_applicable: NotRequired[bool]
+    reason: NotRequired[str]
+    evidence: NotRequired[Any | None]
 
 
 class GoldRow(TypedDict):
@@ -182,6 +313,10 @@ class Guideline(TypedDict):
     version: int
     en: str
     zh: str
+
+
+class HandedOver(TypedDict):
+    detail: str
 
 
 class Import(TypedDict):
@@ -243,10 +378,10 @@ class Judge(TypedDict):
     created_at: str
 
 
-class LeftOut(TypedDict):
-    who: str
-    amount: Decimal | None
-    why: str
+class Level(TypedDict):
+    value: float
+    name: str
+    meaning: NotRequired[str]
 
 
 class LoadedVerdicts(TypedDict):
@@ -286,6 +421,12 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class MadeProposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+
+
 class Mean(TypedDict):
     """
     Of n responses, with a normal 95 % interval over them; its ends are null where n is 1.
@@ -304,6 +445,16 @@ class MeanChange(TypedDict):
     kind: str
     n: int
     clusters: int
+
+
+class MergedCriterion(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    votes: int | None
+    certain: bool
+    tied: bool
+    kept: bool | None
 
 
 class Message(TypedDict):
@@ -450,12 +601,33 @@ class NewWebhook(TypedDict):
 
 class Note(TypedDict):
     """
+    A note or appeal of a rater to the lead.
+    """
+
+    id: int
+    kind: str
+    text: NotRequired[str]
+    task: str
+    instruction: str
+    rater: NotRequired[str | None]
+    name: NotRequired[str | None]
+    created_at: str
+    resolved_at: NotRequired[str | None]
+
+
+class NoteToRater(TypedDict):
+    """
     A message that the rater has not confirmed yet.
     """
 
     rater: str
     text: str
     at: str
+
+
+class Objection(TypedDict):
+    comment: str
+    by: str
 
 
 class OpenCohort(TypedDict):
@@ -474,6 +646,13 @@ class OpenCohort(TypedDict):
     link: str
     codes: dict[str, str]
     prolific_workspace: str
+
+
+class Participants(TypedDict):
+    proposers: list[str]
+    voters: list[str]
+    reviewers: list[str]
+    ballots: int
 
 
 class Passage(TypedDict):
@@ -610,12 +789,29 @@ class ProlificStudy(TypedDict):
     problem: str
 
 
+class Proposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    own: bool
+    criterion: int | None
+
+
 class ProposedBonus(TypedDict):
     rater: str
     pseudonym: str
     submission: str
     amount: Decimal
     reason: str
+
+
+class QuestionsBenchmark(TypedDict):
+    """
+    The benchmark whose instructions ask models about those of another one.
+    """
+
+    benchmark: str
+    instructions: int
 
 
 class RatersRow(TypedDict):
@@ -647,6 +843,10 @@ class RawReply(TypedDict):
     reused: bool
 
 
+class Released(TypedDict):
+    released: int
+
+
 class Report(TypedDict):
     kind: str
     settings: Any
@@ -655,6 +855,11 @@ class Report(TypedDict):
     answers_since: int
     failed_judges: list[str]
     result: Any
+
+
+class Requested(TypedDict):
+    ratings: int
+    tasks: int
 
 
 class ResponsesRow(TypedDict):
@@ -713,6 +918,11 @@ class RunProgress(TypedDict):
     output_tokens: int
     money: Decimal
     projected_money: Decimal | None
+
+
+class Scanned(TypedDict):
+    scanned: bool
+    found: int
 
 
 class Score(TypedDict):
@@ -874,6 +1084,16 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class SetAside(TypedDict):
+    removed: int
+
+
+class SettingChange(TypedDict):
+    name: str
+    before: str
+    after: str
+
+
 class SharedInstruction(TypedDict):
     id: str
     external_id: str
@@ -907,6 +1127,17 @@ class Significance(TypedDict):
     clusters: int
 
 
+class SkippedTask(TypedDict):
+    task: str
+    instruction: str
+    skips: int
+    reasons: dict[str, int]
+
+
+class SkippedTasks(TypedDict):
+    results: list[SkippedTask]
+
+
 class Spending(TypedDict):
     """
     The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
@@ -917,6 +1148,12 @@ class Spending(TypedDict):
     reserved: Decimal | None
     room: Decimal | None
     currency: str
+
+
+class Step(TypedDict):
+    at: str
+    by: str
+    what: str
 
 
 class StoredRows(TypedDict):
@@ -957,6 +1194,12 @@ class Submission(TypedDict):
     participant: str
     status: str
     code: str
+
+
+class Tagged(TypedDict):
+    kept: int
+    added: int
+    removed: int
 
 
 class Trial(TypedDict):
@@ -1040,6 +1283,12 @@ class Verdict(TypedDict):
     replies: list[RawReply] | None
 
 
+class Version(TypedDict):
+    version: int
+    created_at: str
+    answers: int
+
+
 class WantedAccounts(TypedDict):
     """
     Accounts to be made, whose passwords somebody hands out.
@@ -1047,6 +1296,15 @@ class WantedAccounts(TypedDict):
 
     names: list[str]
     role: Literal["analyst", "reviewer", "rater"]
+
+
+class WantedAdjudication(TypedDict):
+    """
+    Answers to all questions of the task.
+    """
+
+    answers: dict[str, Any]
+    reasons: NotRequired[dict[str, str]]
 
 
 class WantedAlignment(TypedDict):
@@ -1098,6 +1356,10 @@ class WantedApproval(TypedDict):
     message: NotRequired[str]
 
 
+class WantedBallot(TypedDict):
+    choices: list[int]
+
+
 class WantedBaseline(TypedDict):
     run: str
 
@@ -1122,6 +1384,21 @@ class WantedCap(TypedDict):
     cap: Decimal
 
 
+class WantedChecklist(TypedDict):
+    """
+    A checklist to be started; what is left out is the default of its page.
+    """
+
+    name_en: NotRequired[str]
+    name_zh: NotRequired[str]
+    benchmark: NotRequired[str]
+    categories: NotRequired[list[str]]
+    keeps: NotRequired[int]
+    votes_each: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+
+
 class WantedChecks(TypedDict):
     """
     A study in which people answer some of the run's instruction checks.
@@ -1129,6 +1406,15 @@ class WantedChecks(TypedDict):
 
     sample: NotRequired[int]
     raters: NotRequired[int]
+
+
+class WantedChoice(TypedDict):
+    """
+    Which of the criteria that tie for the last places stay, and why; neither where none tie.
+    """
+
+    chosen: NotRequired[list[int]]
+    reason: NotRequired[str]
 
 
 class WantedCohort(TypedDict):
@@ -1144,8 +1430,30 @@ class WantedCohort(TypedDict):
     consent_zh: NotRequired[str]
 
 
+class WantedCriterion(TypedDict):
+    name: str
+    explanation: str
+
+
+class WantedDecision(TypedDict):
+    """
+    What a person decides about an instruction.
+    """
+
+    instruction: str
+    decision: Literal["keep", "drop", "undo"]
+    reason: NotRequired[str]
+
+
 class WantedDeletion(TypedDict):
     slug: str
+
+
+class WantedDrafts(TypedDict):
+    model: str
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
 
 
 class WantedDraw(TypedDict):
@@ -1158,6 +1466,15 @@ class WantedDraw(TypedDict):
     overlap: NotRequired[int | None]
     seed: NotRequired[int | None]
     dry_run: NotRequired[bool]
+
+
+class WantedDrop(TypedDict):
+    """
+    Which of the tasks that were found are dropped: those of `tasks`, or with `all` every one.
+    """
+
+    tasks: NotRequired[list[str]]
+    all: NotRequired[bool]
 
 
 class WantedEndpoint(TypedDict):
@@ -1265,6 +1582,10 @@ class WantedGuideline(TypedDict):
     zh: NotRequired[str]
 
 
+class WantedHandling(TypedDict):
+    decision: Literal["mask", "keep", "undecided"]
+
+
 class WantedInvitation(TypedDict):
     """
     An invitation for one person.
@@ -1368,6 +1689,10 @@ class WantedNote(TypedDict):
     text: str
 
 
+class WantedOwnChecklist(TypedDict):
+    questions: list[str]
+
+
 class WantedPanel(TypedDict):
     judges: NotRequired[list[str]]
     name: NotRequired[str]
@@ -1400,6 +1725,11 @@ class WantedPhrases(TypedDict):
     meaningless: list[str]
 
 
+class WantedPlace(TypedDict):
+    proposal: int
+    criterion: int | None
+
+
 class WantedProbes(TypedDict):
     study: str
     change: NotRequired[list[Literal["padding", "format", "wording", "order", "author"]]]
@@ -1428,13 +1758,50 @@ class WantedProposal(TypedDict):
     price_only: NotRequired[bool]
 
 
-class WantedReview(TypedDict):
+class WantedQuestion(TypedDict):
+    criterion: int
+    en: NotRequired[str]
+    zh: NotRequired[str]
+
+
+class WantedQuestionnaire(TypedDict):
+    questions: list[Any]
+
+
+class WantedRatings(TypedDict):
     """
-    A study in which people review some of the run's verdicts.
+    Of which tasks more ratings are wanted: one of `task` and `least`.
     """
 
-    sample: NotRequired[int]
-    reviewers: NotRequired[int]
+    more: NotRequired[int]
+    task: NotRequired[str]
+    least: NotRequired[float]
+
+
+class WantedReview(TypedDict):
+    question: int
+    sound: bool
+    comment: NotRequired[str]
+
+
+class WantedReviews(TypedDict):
+    reviews: list[WantedReview]
+
+
+class WantedRules(TypedDict):
+    """
+    What passes; what is left out is the default of the page.
+    """
+
+    shortest: NotRequired[int]
+    longest: NotRequired[int]
+    most_turns: NotRequired[int]
+    languages: NotRequired[str]
+    without_tags: NotRequired[str]
+    last_of_user: NotRequired[bool]
+    difficulty: NotRequired[Literal[0, 2, 3, 4, 5]]
+    similarity: NotRequired[float]
+    tag: NotRequired[str]
 
 
 class WantedRun(TypedDict):
@@ -1515,6 +1882,10 @@ class WantedStudy(TypedDict):
     launch: NotRequired[bool]
 
 
+class WantedTexts(TypedDict):
+    questions: list[WantedQuestion]
+
+
 class WantedTrial(TypedDict):
     """
     A trial to be begun, of answers of a study or of a benchmark.
@@ -1568,6 +1939,12 @@ class WantedWebhook(TypedDict):
 
     url: str
     events: list[str]
+
+
+class WantedWording(TypedDict):
+    criterion: int
+    name: str
+    explanation: str
 
 
 class Webhook(TypedDict):
@@ -1638,6 +2015,58 @@ class WholeVerdict(TypedDict):
     people_mean: float | None
 
 
+class WrittenQuestion(TypedDict):
+    criterion: int
+    id: int | None
+    en: str
+    zh: str
+    source: str
+    model: str
+    own: bool
+    draft_en: str
+    draft_zh: str
+    sound: int
+    objections: list[Objection]
+
+
+class Adjudication(TypedDict):
+    """
+    Your own answer to a task, which decides it.
+    """
+
+    decided: bool
+    scores: list[GivenScore]
+
+
+class AskedCriterion(TypedDict):
+    """
+    A question of the rubric. `key` of a question that is there keeps it the same question, with its other texts.
+    """
+
+    key: NotRequired[str]
+    en: NotRequired[str]
+    zh: NotRequired[str]
+    scale: NotRequired[
+        Literal[
+            "check",
+            "five",
+            "four",
+            "fulfilment",
+            "overall10",
+            "stars3",
+            "stars5",
+            "three",
+            "yes_no",
+            "as-it-is",
+            "own",
+            "own-overall",
+        ]
+    ]
+    levels: NotRequired[list[Level]]
+    may_not_apply: NotRequired[bool]
+    numbers: NotRequired[str]
+
+
 class BonusList(TypedDict):
     """
     A list of bonuses and what became of it.
@@ -1673,6 +2102,53 @@ class BrowserRequest(TypedDict):
     number: str
     state: NotRequired[Literal["waiting", "admitted", "refused"]]
     at: str
+
+
+class Checklist(TypedDict):
+    """
+    A checklist that members of a workspace write together.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+
+
+class ChecklistState(TypedDict):
+    """
+    A checklist with what you may see of its present stage.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+    categories: list[str]
+    leads: bool
+    takes_part: bool
+    proposals: list[Proposal]
+    number_of_proposals: int
+    criteria: list[MergedCriterion]
+    voted: bool | None
+    choice_reason: str
+    questions: list[WrittenQuestion]
+    drafting_run: str | None
+    rubrics: list[str]
+    participants: Participants
+    steps: list[Step]
 
 
 class Cohort(TypedDict):
@@ -1778,6 +2254,18 @@ class Endpoint(TypedDict):
     found: list[Found]
 
 
+class EventLine(TypedDict):
+    """
+    One thing that somebody did in the study.
+    """
+
+    at: str
+    by: str
+    what: str
+    about: str
+    changes: list[SettingChange]
+
+
 class Fit(TypedDict):
     id: str
     kind: NotRequired[Literal["fitted", "excluded", "published"]]
@@ -1829,6 +2317,51 @@ class GenerationRun(TypedDict):
     created_at: str
     started_at: NotRequired[str | None]
     finished_at: NotRequired[str | None]
+
+
+class GivenAnswer(TypedDict):
+    """
+    One rater's answer to a task, as it is now.
+    """
+
+    rater: str
+    name: str
+    rater_kind: str
+    status: NotRequired[
+        Literal["open", "submitted", "skipped", "surplus", "absent", "unscored", "derived", "checked", "excluded"]
+    ]
+    submitted_at: NotRequired[str | None]
+    discredited: bool
+    scores: list[GivenScore]
+
+
+class GivenAnswers(TypedDict):
+    """
+    What one rater answered, by the keys of the questions of that version.
+    """
+
+    rater: str
+    name: str
+    cohort: NotRequired[str | None]
+    moment: Literal["before", "after"]
+    version: int
+    language: str
+    answers: NotRequired[Any]
+    answered_at: str
+
+
+class HeldCriterion(TypedDict):
+    key: str
+    en: str
+    zh: str
+    role: str
+    scale: str
+    levels: list[Level]
+    minimum: float | None
+    maximum: float | None
+    step: float | None
+    may_not_apply: bool
+    numbers: str
 
 
 class Invitation(TypedDict):
@@ -1996,16 +2529,15 @@ class PlatformValues(TypedDict):
     mturk: list[Value]
 
 
-class Proposal(TypedDict):
+class Questionnaire(TypedDict):
     """
-    A dry run: who would get how much and why, and who would not. Nothing is stored.
+    What raters are asked about themselves before their first task, or after their last one.
     """
 
-    digest: str
-    currency: str
-    total: Decimal
-    bonuses: list[ProposedBonus]
-    left_out: list[LeftOut]
+    moment: Literal["before", "after"]
+    version: int
+    questions: list[Any]
+    versions: list[Version]
 
 
 class Rater(TypedDict):
@@ -2139,6 +2671,17 @@ class RunState(TypedDict):
     manifest: Any
 
 
+class SelfNaming(TypedDict):
+    """
+    What becomes of responses that say which model wrote them.
+    """
+
+    decision: Literal["mask", "keep", "undecided"]
+    scanned_at: str | None
+    found: int
+    undecided: int
+
+
 class SentTruth(TypedDict):
     """
     Rows, and what they belong to.
@@ -2175,6 +2718,20 @@ class StudyArchive(TypedDict):
     total: int
     problem: str
     imported: int | None
+
+
+class StudyRubric(TypedDict):
+    """
+    The questions of a study.
+    """
+
+    rubric: str | None
+    version: int | None
+    own: bool
+    fixed: bool
+    questions: list[HeldCriterion]
+    mark: str
+    asked: int | None
 
 
 class TableUpload(TypedDict):
@@ -2221,6 +2778,17 @@ class Task(TypedDict):
     known_answer: Any
 
 
+class TaskAnswers(TypedDict):
+    """
+    All that was said of a task.
+    """
+
+    task: str
+    held_by: int
+    answers: list[GivenAnswer]
+    notes: list[Note]
+
+
 class TextStatistics(TypedDict):
     models: list[ModelTexts]
     error_modes: list[ModelErrors]
@@ -2245,6 +2813,21 @@ class TriedAnswer(TypedDict):
     cost: float
     distance: float | None
     criteria: list[TriedCriterion]
+
+
+class WantedGroups(TypedDict):
+    """
+    What changes; what is left out stays as it is.
+    """
+
+    wordings: NotRequired[list[WantedWording]]
+    places: NotRequired[list[WantedPlace]]
+
+
+class WantedQuestions(TypedDict):
+    questions: list[AskedCriterion]
+    mark: NotRequired[str]
+    asked: NotRequired[int | None]
 
 
 class CohortPayment(TypedDict):

@@ -22,8 +22,8 @@ from rest_framework.response import Response
 from accounts.api.access import Scope, needs
 from accounts.api.headers import IF_MATCH, check_unchanged
 from accounts.api.lists import CURSOR, SIZE, Pages, Unusable, asking, checked
-from annotation.api.pay import MONEY
-from annotation.api.platforms import attached_of, crowd_cohort
+from annotation.api.participants.pay import MONEY
+from annotation.api.participants.platforms import attached_of, crowd_cohort
 from annotation.api.studies import study_to_change
 from annotation.bonuses.amounts import MOST_LINES, major
 from annotation.bonuses.proposals import BonusRequest, Proposal, propose

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.api.access import Scope, needs
 from accounts.api.headers import IF_MATCH, check_unchanged
 from accounts.api.lists import asking, checked
-from annotation.api.cohorts import cohort_of
+from annotation.api.participants.cohorts import cohort_of
 from annotation.api.studies import study_to_change, study_to_read
 from annotation.models import Cohort
 from annotation.monitoring.approvals import approval_row

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.api.access import Scope, needs
 from accounts.api.lists import CURSOR, SIZE, Pages, Unusable, asking, checked
 from accounts.api.repeated import KEY, once
-from annotation.api.cohorts import cohort_of
+from annotation.api.participants.cohorts import cohort_of
 from annotation.api.studies import study_to_change
 from annotation.models import Cohort, MailedInvitation
 from annotation.privacy.reads import note_reading

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from accounts.api.access import Scope, needs
 from accounts.api.headers import IF_MATCH, check_unchanged
 from accounts.api.lists import Unusable, asking, checked
-from annotation.api.cohorts import cohort_of
+from annotation.api.participants.cohorts import cohort_of
 from annotation.api.studies import study_to_change, study_to_read
 from annotation.models import Cohort, ProlificStudy, Study
 from annotation.policies.policies import HIGHEST_MINIMUM, Policies

@@ -28,7 +28,7 @@ class WantedNoteSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=LONGEST_NOTE, help_text="Plain text.")
 
 
-class NoteSerializer(serializers.ModelSerializer[Standing]):
+class NoteToRaterSerializer(serializers.ModelSerializer[Standing]):
     """A message that the rater has not confirmed yet."""
 
     rater = serializers.CharField(source="rater.public_id")
@@ -56,7 +56,7 @@ class BrowserRequestSerializer(serializers.ModelSerializer[BrowserRequest]):
     operation_id="message_rater",
     parameters=[KEY],
     request=WantedNoteSerializer,
-    responses={201: NoteSerializer},
+    responses={201: NoteToRaterSerializer},
     examples=[OpenApiExample("Question", {"text": "Please read the part on tables again."}, request_only=True)],
 )
 @api_view(["POST"])
@@ -68,7 +68,7 @@ def message_rater(request: Request, workspace: str, slug: str, rater: str) -> Re
     asked = checked(WantedNoteSerializer(data=request.data))
     write_note(found, asked["text"], by=asking(request), clock=timezone.now)
     written = Standing.objects.select_related("rater").get(rater=found)
-    return Response(NoteSerializer(written).data, status=201)
+    return Response(NoteToRaterSerializer(written).data, status=201)
 
 
 @extend_schema(
