@@ -116,7 +116,7 @@ class LeftOutSerializer(serializers.Serializer[Any]):
     why = serializers.CharField()
 
 
-class ProposalSerializer(serializers.Serializer[Any]):
+class BonusProposalSerializer(serializers.Serializer[Any]):
     """A dry run: who would get how much and why, and who would not. Nothing is stored."""
 
     digest = serializers.CharField(help_text="To be sent with the list when it is set up.")
@@ -197,7 +197,7 @@ def bonus_cap(request: Request, workspace: str, slug: str) -> Response:
     return Response(_cap(study))
 
 
-@extend_schema(operation_id="propose_bonuses", request=WantedBonusesSerializer, responses=ProposalSerializer)
+@extend_schema(operation_id="propose_bonuses", request=WantedBonusesSerializer, responses=BonusProposalSerializer)
 @api_view(["POST"])
 @needs(Scope.RUN)
 def propose_bonuses(request: Request, workspace: str, slug: str, pk: int) -> Response:
@@ -330,7 +330,7 @@ def _proposal(proposal: Proposal) -> dict[str, Any]:
     ]
     said = {"digest": proposal.digest, "currency": proposal.currency, "total": major(proposal.total)}
     found = {**said, "bonuses": [_bonus(one) for one in proposal.bonuses], "left_out": left_out}
-    return dict(ProposalSerializer(found).data)
+    return dict(BonusProposalSerializer(found).data)
 
 
 def _bonus(one: Any) -> dict[str, Any]:

@@ -181,14 +181,14 @@ class WantedTextsSerializer(serializers.Serializer[Any]):
     questions = WantedQuestionSerializer(many=True, allow_empty=False)
 
 
-class WantedReviewSerializer(serializers.Serializer[Any]):
+class WantedQuestionReviewSerializer(serializers.Serializer[Any]):
     question = serializers.IntegerField(help_text="The id of the version that you read.")
     sound = serializers.BooleanField()
     comment = serializers.CharField(required=False, allow_blank=True, default="")
 
 
 class WantedReviewsSerializer(serializers.Serializer[Any]):
-    reviews = WantedReviewSerializer(many=True, allow_empty=False)
+    reviews = WantedQuestionReviewSerializer(many=True, allow_empty=False)
 
 
 class WantedDraftsSerializer(serializers.Serializer[Any]):

@@ -1685,14 +1685,14 @@ class Operations:
         )
         return answered
 
-    def propose_bonuses(self, workspace: str, slug: str, id: int, body: shapes.WantedBonuses) -> shapes.Proposal:
+    def propose_bonuses(self, workspace: str, slug: str, id: int, body: shapes.WantedBonuses) -> shapes.BonusProposal:
         """Return who would get how much and why, as things stand at Prolific; nothing is stored or paid.
 
         For owners and leads. The answer has ids of submissions, and each reading is logged.
 
         Needs a token with the scope `run`.
         """
-        answered: shapes.Proposal = self._transport.answer(
+        answered: shapes.BonusProposal = self._transport.answer(
             "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/propose/", workspace, slug, id), body=body
         )
         return answered

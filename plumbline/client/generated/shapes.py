@@ -378,6 +378,12 @@ class Judge(TypedDict):
     created_at: str
 
 
+class LeftOut(TypedDict):
+    who: str
+    amount: Decimal | None
+    why: str
+
+
 class Level(TypedDict):
     value: float
     name: str
@@ -1764,6 +1770,12 @@ class WantedQuestion(TypedDict):
     zh: NotRequired[str]
 
 
+class WantedQuestionReview(TypedDict):
+    question: int
+    sound: bool
+    comment: NotRequired[str]
+
+
 class WantedQuestionnaire(TypedDict):
     questions: list[Any]
 
@@ -1779,13 +1791,16 @@ class WantedRatings(TypedDict):
 
 
 class WantedReview(TypedDict):
-    question: int
-    sound: bool
-    comment: NotRequired[str]
+    """
+    A study in which people review some of the run's verdicts.
+    """
+
+    sample: NotRequired[int]
+    reviewers: NotRequired[int]
 
 
 class WantedReviews(TypedDict):
-    reviews: list[WantedReview]
+    reviews: list[WantedQuestionReview]
 
 
 class WantedRules(TypedDict):
@@ -2090,6 +2105,18 @@ class BonusList(TypedDict):
     confirmed_at: NotRequired[str | None]
     confirmed_by: NotRequired[str | None]
     page: str
+
+
+class BonusProposal(TypedDict):
+    """
+    A dry run: who would get how much and why, and who would not. Nothing is stored.
+    """
+
+    digest: str
+    currency: str
+    total: Decimal
+    bonuses: list[ProposedBonus]
+    left_out: list[LeftOut]
 
 
 class BrowserRequest(TypedDict):

@@ -385,8 +385,8 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run, a fit, an uploaded table and an import, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
-    Flag.objects.create(task=study.tasks.get(), rater=make_rater(study), kind="note", text="Unclear.")
     participant = Participant.objects.create(study=study, rater=make_rater(study), mark="m")
+    Flag.objects.create(task=study.tasks.get(), rater=participant.rater, kind="note", text="Unclear.")
     BrowserRequest.objects.create(participant=participant, browser="b", number="1234", at=timezone.now())
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)

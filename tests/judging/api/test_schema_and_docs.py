@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken
-from annotation.models import Cohort
+from annotation.models import Checklist, Cohort
 from calibration.fits.store import run_fit
 from generation.models import Endpoint, Import, Instruction, LanguageModel
 from judging.archive.made_files import ask_for
@@ -84,7 +84,13 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
     trial = begin_trial(judge, study.tasks.all()[:1], source="study:1", number=1, clock=timezone.now)
     ask_for(study, make_user(username="asker"), "csv")
     by_path = {"/benchmarks/": study.benchmark.slug, "/leaderboards/": study.benchmark.slug}
-    owners = {"/fits/": fit.public_id, "/monitors/": monitor.public_id, "/trials/": trial.public_id}
+    checklist = Checklist.objects.create(workspace=study.workspace, names={"en": "Essays"})
+    owners = {
+        "/checklists/": checklist.public_id,
+        "/fits/": fit.public_id,
+        "/monitors/": monitor.public_id,
+        "/trials/": trial.public_id,
+    }
     seen, wrong = set(), []
     for operation in operations:
         if operation.method != "get":
@@ -100,6 +106,7 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "number": "2",
             "item": run.items.first().pk,
             "name": "report.json",
+            "moment": "before",
             "instruction": study.benchmark.instructions.first().public_id,
             "public_id": next((own for part, own in owners.items() if part in operation.path), run.public_id),
         }
