@@ -24,6 +24,7 @@ from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.people.populations import EstimateForBoth, stated
 from calibration.reports.people.scale_use import ScaleUse, scale_use_part, spread_part
 from calibration.reports.people.shares import Consistent, accuracy_estimate, consistency_estimate
+from calibration.reports.people.variances import Variances, variance_part
 from calibration.reports.rater_behaviour import Habits, habits_part
 from calibration.reports.rater_effects import (
     Consensus,
@@ -36,7 +37,6 @@ from calibration.reports.rater_effects import (
     severity_part,
 )
 from calibration.reports.registry import ReportKind, Settings, register
-from calibration.reports.variances import Variances, variance_part
 from calibration.statistics.agreement.kappas import Kappa
 from calibration.statistics.agreement.proportions import Proportion
 from calibration.statistics.errors import TooFewRatings, Undefined

@@ -9,7 +9,7 @@ from calibration.figures.charts import Bar, interval_bars
 from calibration.figures.curves import Curve, curves
 from calibration.reports.codec import Missing
 from calibration.reports.people.populations import EstimateForBoth
-from calibration.reports.variances import Designs, Variances
+from calibration.reports.people.variances import Designs, Variances
 from calibration.statistics.crossed import WhyNot
 from calibration.statistics.raters.variance_populations import LEAST_RATERS
 from calibration.web.blocks import Block, Column, Table
