@@ -65,6 +65,8 @@ class Invitation(models.Model):
     note = models.CharField(max_length=100, blank=True)
     digest = models.CharField(max_length=64, unique=True)
     made_by = models.ForeignKey(User, models.CASCADE, related_name="invitations_made")
+    made_with = models.ForeignKey("ApiToken", models.CASCADE, null=True, blank=True, related_name="invitations")
+    """The token of the program that made it, with which the link ends; None for those that were made on the page."""
     made_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -134,6 +136,7 @@ class ApiToken(models.Model):
         RATINGS = "ratings", _("Rating data: every single answer, and the export of a study")
         CHANGE = "change", _("Change: make studies, pause and cancel runs")
         RUN = "run", _("Run: start and resume runs, which may cost money")
+        MEMBERS = "members", _("Members: add, change and remove members of a workspace, also its owners")
 
     public_id = models.CharField(max_length=32, unique=True, default=new_public_id, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="api_tokens")

@@ -23,6 +23,11 @@ def workspaces_led_by(user: User) -> QuerySet[Workspace]:
     return _workspaces_of(user, LEADING)
 
 
+def workspaces_owned_by(user: User) -> QuerySet[Workspace]:
+    """Return the workspaces whose members and limits of spending the user may change."""
+    return _workspaces_of(user, (Membership.Role.OWNER,))
+
+
 def workspaces_read_by(user: User) -> QuerySet[Workspace]:
     """Return the workspaces whose results the user may read."""
     return _workspaces_of(user, READING)

@@ -4,29 +4,86 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
 from accounts.api.access import Scope, needing
-from annotation.api import all_scores, cohorts, keeping, rows, settings, studies as annotation, tasks
+from accounts.members import api as people
+from annotation.api import (
+    all_scores,
+    attention,
+    disagreements,
+    keeping,
+    questions,
+    rows,
+    self_naming,
+    settings,
+    studies as annotation,
+    tasks,
+)
+from annotation.api.participants import bonuses, cohorts, contact, mailing, pay, platforms
+from annotation.web.authoring import api as authoring
+from annotation.web.drafting import api as drafting
 from annotation.web.uploads import api as annotation_uploads
 from calibration import api as calibration
 from config.old_addresses import api_urlpatterns
 from generation import api as generation
+from generation.web.curation import api as curating
 from generation.web.endpoints import api as served
+from generation.web.library import api as library
 from generation.web.responses import api as texts
+from generation.web.spending import api as spending
 from generation.web.webhooks import api as webhooks
-from judging.api import aligning, archives, comparisons, jobs, making, probing, results as judging, routing
+from judging.api import (
+    aligning,
+    archives,
+    comparisons,
+    jobs,
+    making,
+    monitoring,
+    pairs,
+    probing,
+    results as judging,
+    routing,
+    runs,
+    trials,
+)
 
 app_name = "api"
 urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[needing(Scope.READ)]), name="schema"),
+    # accounts
+    path("w/<str:workspace>/members/", people.members, name="members"),
+    path("w/<str:workspace>/members/<str:public_id>/", people.member, name="member"),
+    path("w/<str:workspace>/invitations/", people.invitations, name="invitations"),
+    path("w/<str:workspace>/invitations/<str:public_id>/", people.invitation, name="withdraw_invitation"),
     # generation
     path("benchmarks/", generation.benchmarks, name="benchmarks"),
     path("w/<str:workspace>/benchmarks/<str:slug>/instructions/", generation.instructions, name="instructions"),
     path("w/<str:workspace>/benchmarks/<str:slug>/responses/", generation.responses, name="responses"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/curation/", curating.curation, name="curation"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/instructions/",
+        curating.curated_instructions,
+        name="curated_instructions",
+    ),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/decisions/",
+        curating.decide_on_instruction,
+        name="decide_on_instruction",
+    ),
+    path("w/<str:workspace>/benchmarks/<str:slug>/curation/apply/", curating.apply_curation, name="apply_curation"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/curation/questions/",
+        curating.ask_about_difficulty,
+        name="ask_difficulty",
+    ),
     path("models/", generation.models, name="models"),
     path("w/<str:workspace>/models/", served.add_model, name="add_model"),
     path("w/<str:workspace>/models/<int:pk>/", served.model, name="model"),
     path("w/<str:workspace>/endpoints/", served.endpoints, name="endpoints"),
     path("w/<str:workspace>/endpoints/<int:pk>/", served.endpoint, name="endpoint"),
     path("w/<str:workspace>/endpoints/<int:pk>/test/", served.test_endpoint, name="test_endpoint"),
+    path("w/<str:workspace>/error-phrases/", library.error_phrases, name="error_phrases"),
+    path("w/<str:workspace>/spending/", spending.spending, name="spending"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/texts/", library.texts, name="text_statistics"),
+    path("w/<str:workspace>/endpoints/<int:pk>/models/", served.found_models, name="found_models"),
     path("w/<str:workspace>/benchmarks/<str:slug>/generation/", texts.start_generation, name="start_generation"),
     path("generation/", texts.generation_runs, name="generation_runs"),
     path("generation/<str:public_id>/", texts.generation_run, name="generation_run"),
@@ -35,6 +92,7 @@ urlpatterns = [
         texts.steer_generation,
         name="steer_generation",
     ),
+    path("generation/<str:public_id>/budget/", texts.generation_budget, name="generation_budget"),
     path("w/<str:workspace>/webhooks/", webhooks.webhooks, name="webhooks"),
     path("w/<str:workspace>/webhooks/<str:public_id>/", webhooks.webhook, name="webhook"),
     path("w/<str:workspace>/webhooks/<str:public_id>/test/", webhooks.test_webhook, name="test_webhook"),
@@ -65,8 +123,72 @@ urlpatterns = [
         keeping.steer_rater,
         name="steer_rater",
     ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/message/", contact.message_rater, name="message_rater"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/browser-requests/", contact.browser_requests, name="browser_requests"),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/browser-requests/(?P<pk>[0-9]{1,18})/(?P<verb>admit|refuse)/$",
+        contact.answer_browser,
+        name="answer_browser",
+    ),
     path("w/<str:workspace>/studies/<str:slug>/tasks/", tasks.tasks, name="tasks"),
     path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/", tasks.known_answer, name="known_answer"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/answers/",
+        disagreements.task_answers,
+        name="task_answers",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/adjudication/",
+        disagreements.adjudication,
+        name="adjudication",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/release/", disagreements.release, name="release_task"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/tasks/<str:task>/set-aside/",
+        attention.set_task_aside,
+        name="set_task_aside",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/disagreements/", disagreements.disagreements, name="disagreements"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/disagreements/ratings/",
+        disagreements.request_ratings,
+        name="request_ratings",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/rubric/", questions.study_rubric, name="study_rubric"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/questionnaires/<str:moment>/",
+        questions.questionnaire,
+        name="questionnaire",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/questionnaire-answers/",
+        questions.questionnaire_answers,
+        name="questionnaire_answers",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/tasks/",
+        self_naming.self_naming_tasks,
+        name="self_naming_tasks",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/scan/", self_naming.scan_self_naming, name="scan_self_naming"
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/self-naming/drop/", self_naming.drop_self_naming, name="drop_self_naming"
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/history/", self_naming.history, name="history"),
+    path("w/<str:workspace>/studies/<str:slug>/flags/", attention.flags, name="flags"),
+    path("w/<str:workspace>/studies/<str:slug>/flags/<int:pk>/settle/", attention.settle_flag, name="settle_flag"),
+    path("w/<str:workspace>/studies/<str:slug>/skipped-tasks/", attention.skipped_tasks, name="skipped_tasks"),
+    path("w/<str:workspace>/studies/<str:slug>/closing/", attention.closing, name="closing"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/raters/<str:rater>/release/",
+        attention.release_open_tasks,
+        name="release_rater",
+    ),
     path("w/<str:workspace>/studies/<str:slug>/raters/", cohorts.raters, name="raters"),
     path("w/<str:workspace>/studies/<str:slug>/cohorts/", cohorts.cohorts, name="cohorts"),
     path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/", cohorts.cohort, name="cohort"),
@@ -74,6 +196,100 @@ urlpatterns = [
         r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/(?P<verb>revoke|renew)/$",
         cohorts.steer_cohort,
         name="steer_cohort",
+    ),
+    path("checklists/", authoring.shared_checklists, name="shared_checklists"),
+    path("checklists/<str:public_id>/", authoring.shared_checklist, name="shared_checklist"),
+    path("checklists/<str:public_id>/proposals/", authoring.propose_criterion, name="propose_criterion"),
+    path(
+        "checklists/<str:public_id>/proposals/<int:pk>/withdraw/",
+        authoring.withdraw_criterion,
+        name="withdraw_criterion",
+    ),
+    path("checklists/<str:public_id>/groups/", authoring.merge_criteria, name="merge_criteria"),
+    path("checklists/<str:public_id>/ballot/", authoring.vote_on_criteria, name="vote_on_criteria"),
+    path("checklists/<str:public_id>/choice/", authoring.keep_criteria, name="keep_criteria"),
+    path(
+        "checklists/<str:public_id>/questions/", authoring.write_checklist_questions, name="write_checklist_questions"
+    ),
+    path("checklists/<str:public_id>/reviews/", authoring.review_questions, name="review_questions"),
+    path("checklists/<str:public_id>/drafts/", authoring.draft_checklist_questions, name="draft_checklist_questions"),
+    re_path(
+        r"^checklists/(?P<public_id>[^/]+)/(?P<verb>close-proposals|open-vote|close-vote|start-review|finish)/$",
+        authoring.steer_checklist,
+        name="steer_checklist",
+    ),
+    path("w/<str:workspace>/checklists/start/", authoring.start_shared_checklist, name="start_checklist"),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/drafted-checklists/",
+        drafting.drafted_checklists,
+        name="drafted_checklists",
+    ),
+    path(
+        "w/<str:workspace>/benchmarks/<str:slug>/drafted-checklists/<str:instruction>/",
+        drafting.drafted_checklist,
+        name="drafted_checklist",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/",
+        mailing.invited_people,
+        name="invited_people",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/send/",
+        mailing.send_to_listed,
+        name="send_to_listed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/resend/",
+        mailing.resend,
+        name="resend_failed",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/invitations/<int:invited>/",
+        mailing.invited_person,
+        name="erase_invited_person",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/payments/", pay.payments, name="payments"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/pay/", pay.cohort_pay, name="cohort_pay"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/approvals/", pay.approvals, name="approvals"),
+    path("w/<str:workspace>/studies/<str:slug>/minimum/", platforms.minimum, name="minimum"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/platform-values/",
+        platforms.platform_values,
+        name="platform_values",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/",
+        platforms.prolific_study,
+        name="prolific_study",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/prolific/submissions/",
+        platforms.submissions,
+        name="submissions",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/prolific/(?P<verb>approve|reject)/$",
+        platforms.review_submissions,
+        name="review_submissions",
+    ),
+    path("w/<str:workspace>/studies/<str:slug>/bonus-cap/", bonuses.bonus_cap, name="bonus_cap"),
+    path("w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/", bonuses.bonuses, name="bonuses"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/propose/",
+        bonuses.propose_bonuses,
+        name="propose_bonuses",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/cohorts/<int:pk>/bonuses/<str:public_id>/",
+        bonuses.bonus_list,
+        name="bonus_list",
+    ),
+    re_path(
+        r"^w/(?P<workspace>[^/]+)/studies/(?P<slug>[^/]+)/cohorts/(?P<pk>[0-9]{1,18})/bonuses/(?P<public_id>[^/]+)/"
+        r"(?P<verb>drop|look)/$",
+        bonuses.steer_bonuses,
+        name="steer_bonuses",
     ),
     path("rubrics/", tasks.rubrics, name="rubrics"),
     path("imports/", tasks.imports, name="imports"),
@@ -133,6 +349,18 @@ urlpatterns = [
     path("w/<str:workspace>/judges/", making.make_judge, name="make_judge"),
     path("w/<str:workspace>/studies/<str:slug>/runs/", making.run_on_study, name="run_on_study"),
     path("w/<str:workspace>/benchmarks/<str:slug>/runs/", making.run_on_benchmark, name="run_on_benchmark"),
+    path("monitors/", monitoring.monitors, name="monitors"),
+    path("w/<str:workspace>/monitors/", monitoring.make_monitor, name="make_monitor"),
+    path("monitors/<str:public_id>/", monitoring.monitor, name="monitor"),
+    re_path(
+        r"^monitors/(?P<public_id>[^/]+)/(?P<verb>pause|resume|run)/$", monitoring.steer_monitor, name="steer_monitor"
+    ),
+    path("monitors/<str:public_id>/moved/", monitoring.moved, name="monitored_verdicts"),
+    path("monitors/<str:public_id>/baseline/", monitoring.new_baseline, name="set_baseline"),
+    path("w/<str:workspace>/trials/", trials.start_trial, name="start_trial"),
+    path("trials/<str:public_id>/", trials.trial, name="trial"),
+    path("trials/<str:public_id>/answers/", trials.tried_answers, name="tried_answers"),
+    path("trials/<str:public_id>/stop/", trials.stop_trial, name="stop_trial"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("jobs/<str:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
@@ -146,8 +374,28 @@ urlpatterns = [
     path("runs/<str:public_id>/bridge/", comparisons.bridge, name="bridge"),
     path("runs/<str:public_id>/probes/", probing.run_probes, name="run_probes"),
     path("runs/<str:public_id>/verdicts/", judging.verdicts, name="verdicts"),
-    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel)/$", judging.steer_run, name="steer_run"),
+    re_path(r"^runs/(?P<public_id>[^/]+)/(?P<verb>start|pause|cancel|retry)/$", judging.steer_run, name="steer_run"),
+    path("runs/<str:public_id>/label/", runs.label, name="label_run"),
+    path("runs/<str:public_id>/budget/", runs.budget, name="run_budget"),
+    path("runs/<str:public_id>/reviews/", runs.reviews, name="reviews"),
+    path("runs/<str:public_id>/checks/", runs.checks, name="drawn_checks"),
+    path("runs/<str:public_id>/compare/", runs.compare, name="compare_runs"),
+    path("runs/<str:public_id>/compare/verdicts/", runs.compared_verdicts, name="compared_verdicts"),
+    path("runs/<str:public_id>/verdicts/<int:item>/", runs.verdict, name="verdict"),
+    path("runs/<str:public_id>/files/<str:name>/", runs.run_file, name="run_file"),
+    path("runs/<str:public_id>/items/", runs.run_items, name="run_items"),
     path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/compare/", pairs.compare_models, name="compare_models"),
+    path(
+        "w/<str:workspace>/leaderboards/<str:slug>/compare/instructions/",
+        pairs.compared_instructions,
+        name="compared_instructions",
+    ),
+    path(
+        "w/<str:workspace>/leaderboards/<str:slug>/compare/instructions/<str:instruction>/",
+        pairs.compared_instruction,
+        name="compared_instruction",
+    ),
     path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", judging.rankings, name="rankings"),
     path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", judging.lengths, name="lengths"),
     path("w/<str:workspace>/benchmarks/<str:slug>/tables/", judging.paper_tables, name="paper_tables"),

@@ -321,6 +321,16 @@ SPECTACULAR_SETTINGS = {
         "ExportKind": "judging.archive.made_files.KINDS",
         "RaterKind": "annotation.models.Rater.Kind",
         "EndpointKind": "generation.models.Endpoint.Kind",
+        "OfferedScale": "annotation.api.questions.SCALES",
+        "ChecklistScale": "annotation.models.Checklist.Scale",
+        "SelfNamingDecision": "annotation.api.self_naming.DECISIONS",
+        "CurationDecision": "generation.web.curation.api.DECISIONS",
+        "StandingState": "annotation.models.Standing.State",
+        "BrowserRequestState": "annotation.models.BrowserRequest.State",
+        "MailState": "annotation.models.MailedInvitation.State",
+        "BonusState": "annotation.models.BonusBatch.State",
+        "MemberRole": "accounts.models.Membership.Role",
+        "GivenRole": "accounts.members.api.GIVEN_ROLES",
     },
 }
 

@@ -1,10 +1,10 @@
 from django.urls import path
 
-from generation.web import spending as spending_page
 from generation.web.curation import pages as curation_pages
 from generation.web.endpoints import pages as endpoint_pages
 from generation.web.library import error_phrases, pages as library_pages
 from generation.web.responses import pages as run_pages
+from generation.web.spending import pages as spending_page
 from generation.web.webhooks import pages as webhook_pages
 
 app_name = "generation"

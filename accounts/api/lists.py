@@ -46,15 +46,20 @@ def asking(request: Request) -> User:
     return cast(User, request.user)
 
 
-def workspace_to_change(request: Request, slug: str) -> Workspace:
-    """Return the workspace, for an owner or lead of it; 404 where it cannot be read, 403 where it cannot be changed."""
-    user = asking(request)
-    found = workspaces_read_by(user).filter(slug=slug).first()
+def workspace_to_read(request: Request, slug: str) -> Workspace:
+    """Return the workspace, for somebody who may read its results; else 404."""
+    found = workspaces_read_by(asking(request)).filter(slug=slug).first()
     if found is None:
         raise exceptions.NotFound(
             _("There is no workspace %(slug)s whose results you may read.") % {"slug": repr(slug)}
         )
-    if not workspaces_led_by(user).filter(pk=found.pk).exists():
+    return found
+
+
+def workspace_to_change(request: Request, slug: str) -> Workspace:
+    """Return the workspace, for an owner or lead of it; 404 where it cannot be read, 403 where it cannot be changed."""
+    found = workspace_to_read(request, slug)
+    if not workspaces_led_by(asking(request)).filter(pk=found.pk).exists():
         raise exceptions.PermissionDenied(_("Only owners and leads of this workspace can do this."))
     return found
 

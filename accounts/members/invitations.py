@@ -12,21 +12,28 @@ from django.utils.translation import gettext as _
 
 from accounts.api.tokens import digest_of
 from accounts.members.changes import check_name, check_role, log, new_account, roles_granted_by, sign_in_name
-from accounts.models import Event, Invitation, Membership, User, Workspace
+from accounts.models import ApiToken, Event, Invitation, Membership, User, Workspace
 from core.clock import Clock
 from core.errors import UserError
 
 logger = logging.getLogger(__name__)
+MOST_DAYS = 30
+"""How long a link may be open."""
 
 
 class InvitationClosed(UserError):
     """The link admits nobody, or not this account; the message addresses the person who followed it."""
 
 
-def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock) -> tuple[Invitation, str]:
-    """Return the invitation and the secret of its link, which is shown once. Raises PeopleRefused as check_role does."""
+def invite(
+    *, workspace: Workspace, role: str, note: str, days: int, by: User, clock: Clock, token: ApiToken | None = None
+) -> tuple[Invitation, str]:
+    """Return the invitation and the secret of its link, which is shown once. Raises PeopleRefused as check_role does.
+
+    An invitation that a program makes with its `token` ends with the token, so that who stole one keeps no way in.
+    """
     check_role(by, workspace, role)
-    secret = secrets.token_urlsafe(32)
+    secret, expires_at = secrets.token_urlsafe(32), clock() + timedelta(days=days)
     with transaction.atomic():
         invitation = Invitation.objects.create(
             workspace=workspace,
@@ -34,7 +41,8 @@ def invite(*, workspace: Workspace, role: str, note: str, days: int, by: User, c
             note=note,
             digest=digest_of(secret),
             made_by=by,
-            expires_at=clock() + timedelta(days=days),
+            made_with=token,
+            expires_at=expires_at if token is None else min(expires_at, token.expires_at),
         )
         _log(invitation, by, "invitation made", after={"role": role, "note": note, "days": days})
     return invitation, secret
@@ -52,13 +60,13 @@ def send_invitation(invitation: Invitation, link: str, address: str) -> bool:
 
 
 def invitation_behind(secret: str) -> Invitation | None:
-    found = Invitation.objects.select_related("workspace", "made_by")
+    found = Invitation.objects.select_related("workspace", "made_by", "made_with")
     return found.filter(digest=digest_of(secret)).first()
 
 
 def open_invitations(workspace: Workspace, *, clock: Clock) -> QuerySet[Invitation]:
     waiting = workspace.invitations.filter(accepted_at=None, withdrawn_at=None, expires_at__gt=clock())
-    return waiting.select_related("made_by")
+    return waiting.filter(made_with__revoked_at=None).select_related("made_by")
 
 
 def check_invitation(invitation: Invitation, user: User | None, *, clock: Clock) -> None:
@@ -128,13 +136,18 @@ def _use(invitation: Invitation, user: User, *, clock: Clock) -> None:
 
 def _locked(invitation: Invitation) -> Invitation:
     """Return the current row, locked until the transaction ends, so that only the first of two people can accept it."""
-    found = Invitation.objects.select_for_update(of=("self",)).select_related("workspace", "made_by")
-    return found.get(pk=invitation.pk)
+    found = Invitation.objects.select_for_update(of=("self",))
+    return found.select_related("workspace", "made_by", "made_with").get(pk=invitation.pk)
 
 
 def _still_granted(invitation: Invitation) -> bool:
-    """Return whether the inviter may still give the role, so that a removed lead cannot return by their own link."""
-    maker = invitation.made_by
+    """Return whether the inviter may still give the role, so that a removed lead cannot return by their own link.
+
+    Who revokes a token takes back the links that it made as well.
+    """
+    maker, token = invitation.made_by, invitation.made_with
+    if token is not None and token.revoked_at is not None:
+        return False
     return maker.is_active and invitation.role in roles_granted_by(maker, invitation.workspace)
 
 

@@ -28,7 +28,7 @@ from accounts.members.changes import (
     renewable,
     roles_granted_by,
 )
-from accounts.members.invitations import invite, open_invitations, send_invitation, withdraw
+from accounts.members.invitations import MOST_DAYS, invite, open_invitations, send_invitation, withdraw
 from accounts.models import Membership, User, Workspace
 from accounts.permissions import workspaces_led_by
 
@@ -64,7 +64,9 @@ class InvitationForm(RoleForm):
         max_length=100,
         help_text=gettext_lazy("Only owners and leads see this. It helps you tell your invitations apart."),
     )
-    days = forms.IntegerField(label=gettext_lazy("Days until the link expires"), min_value=1, max_value=30, initial=7)
+    days = forms.IntegerField(
+        label=gettext_lazy("Days until the link expires"), min_value=1, max_value=MOST_DAYS, initial=7
+    )
     email = forms.EmailField(
         label=gettext_lazy("Send the link by e-mail to"),
         required=False,

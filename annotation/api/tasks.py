@@ -150,12 +150,12 @@ def tasks(request: Request, workspace: str, slug: str) -> Response:
 def known_answer(request: Request, workspace: str, slug: str, task: str) -> Response:
     """Return a task, or give it a known answer, or take that from it; only while no rater was given the task."""
     if request.method == "GET":
-        return Response(TaskSerializer(_task(study_to_read(request, workspace, slug), task)).data)
+        return Response(TaskSerializer(task_of(study_to_read(request, workspace, slug), task)).data)
     study = study_to_change(request, workspace, slug)
     asked = checked(KnownAnswerSerializer(data=request.data)) if request.method == "PUT" else {}
     with transaction.atomic():
         list(Study.objects.select_for_update().filter(pk=study.pk))
-        found = _task(study, task)
+        found = task_of(study, task)
         check_unchanged(request, TaskSerializer(found).data)
         try:
             if asked:
@@ -203,7 +203,7 @@ def _tasks(study: Study) -> Any:
     return study.tasks.select_related(*related).defer(*texts)
 
 
-def _task(study: Study, public_id: str) -> Task:
+def task_of(study: Study, public_id: str) -> Task:
     found = _tasks(study).filter(public_id=public_id).first()
     if found is None:
         raise NotFound(_("There is no such task in this study."))

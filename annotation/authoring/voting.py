@@ -1,12 +1,13 @@
 """The secret vote: one ballot a person, counted only when the lead closes it, and the choice among ties."""
 
 from collections.abc import Collection
+from random import Random
 
 from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from annotation.authoring.stages import Stage, at_stage, log_step, move_on
-from annotation.models import Ballot, BallotReceipt, Checklist
+from annotation.models import Ballot, BallotReceipt, Checklist, MergedCriterion
 from annotation.models.authoring import FEWEST_KEPT, MOST_KEPT
 from annotation.rules.voting import VoteResult, admits, count_votes, result_of
 from core.errors import UserError
@@ -33,6 +34,13 @@ BAD_CHOICE = Wording(
 NO_REASON = Wording(
     "checklist.no_reason", "Say why you chose these of the criteria that have the same number of votes."
 )
+
+
+def ballot_order(checklist: Checklist, user: User) -> list[MergedCriterion]:
+    """Return the criteria in an order of each voter's own, so that the first ones have no advantage."""
+    criteria = list(checklist.criteria.all())
+    Random(f"{checklist.public_id} {user.public_id}").shuffle(criteria)
+    return criteria
 
 
 def vote(checklist: Checklist, choices: Collection[int], *, by: User) -> None:
@@ -75,6 +83,12 @@ def vote_result(checklist: Checklist) -> VoteResult:
     """Who stays and who ties, after the vote is closed."""
     votes = {one.pk: one.votes or 0 for one in checklist.criteria.all()}
     return result_of(votes, checklist.keeps)
+
+
+def tied_criteria(checklist: Checklist) -> list[MergedCriterion]:
+    """The criteria that tie for the last places, after the vote is closed."""
+    by_key = {one.pk: one for one in checklist.criteria.all()}
+    return [by_key[key] for key in vote_result(checklist).tied]
 
 
 def choose(checklist: Checklist, chosen: Collection[int], *, reason: str, by: User) -> None:

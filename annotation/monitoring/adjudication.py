@@ -109,18 +109,24 @@ def adjudicate(
     return assignment
 
 
-def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision:
-    """All current answers to the task: people, then keys, then judges; three queries."""
+def answers_to(task: Task) -> list[Assignment]:
+    """Return the task's current answers with all their scores: people's, then keys', then judges'; three queries."""
     status = Assignment.Status
     given = (
         Assignment.objects.filter(task=task, repeat=0, status__in=[*GIVEN, status.DERIVED])
         .select_related("rater__cohort")
-        .prefetch_related(Prefetch("scores", queryset=Score.objects.order_by("revision")))
+        .prefetch_related(Prefetch("scores", queryset=Score.objects.select_related("criterion").order_by("revision")))
         .order_by("pk")
     )
     order = {Rater.Kind.PERSON: 0, Rater.Kind.SLOT: 0, Rater.Kind.KEY: 1, Rater.Kind.JUDGE: 2}
+    return sorted(given, key=lambda one: (order[Rater.Kind(one.rater.kind)], one.pk))
+
+
+def comparison_of(task: Task, criteria: list[Criterion]) -> AnswerBesideDecision:
+    """All current answers to the task in the words of the scales; three queries."""
+    status = Assignment.Status
     columns = []
-    for one in sorted(given, key=lambda one: (order[Rater.Kind(one.rater.kind)], one.pk)):
+    for one in answers_to(task):
         scores = latest_scores(one.scores.all())
         texts = [_text(criterion, scores.get(criterion.pk)) for criterion in criteria]
         note = one.get_status_display() if one.status != status.SUBMITTED else ""

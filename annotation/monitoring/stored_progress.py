@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import connections, transaction
@@ -15,7 +16,8 @@ from django.utils import timezone
 
 from annotation.counters.counts import StudyCounts, counts_of
 from annotation.models import Assignment, DeskTally, Study
-from annotation.monitoring.disagreements import widest_spreads
+from annotation.monitoring.disagreements import Disagreement, disagreements, widest_spreads
+from core.background import send
 from core.clock import Clock
 
 LARGE = 25_000
@@ -36,6 +38,25 @@ class StoredSpreads:
     spreads: list[tuple[int, float, int]]
     at: datetime | None = None
     counting: bool = False
+
+
+@dataclass(frozen=True)
+class DisagreementQueue:
+    """The tasks on which raters disagree most. Those of a large study were measured `at` a moment; while they are being
+    measured for the first time (`counting`), there are none."""
+
+    rows: list[Disagreement]
+    at: datetime | None = None
+    counting: bool = False
+
+
+def disagreement_queue(study: Study, *, least: float, most: int, clock: Clock) -> DisagreementQueue:
+    """Return up to `most` tasks whose spread is above `least`, the widest first: measured now, or as they are stored."""
+    if not is_large(study):
+        return DisagreementQueue(disagreements(study, least=least, most=most))
+    found = stored_spreads(study, clock=clock, enqueue=partial(send, "annotation.count_desk"))
+    rows = disagreements(study, least=least, most=most, known=found.spreads)
+    return DisagreementQueue(rows, found.at, found.counting)
 
 
 def is_large(study: Study, counts: StudyCounts | None = None) -> bool:

@@ -44,6 +44,7 @@ CATEGORIES = (
     "UNSUPP_DEVICE",
     "OTHER",
 )
+MOST_PLACES = 10_000
 SHORTEST_MESSAGE = 100
 """Characters that Prolific asks of the message of a rejection."""
 

@@ -26,6 +26,7 @@ from annotation.recruitment.join_limits import JOINS_AN_HOUR
 from annotation.recruitment.minimum import lacks_tasks, minimum_of, part_of, shortfalls
 from annotation.recruitment.participants import CODE_LETTERS, CrowdId, participant_of, take_in
 from annotation.recruitment.participation import make_rater
+from annotation.recruitment.signed_links import prolific_keys
 from core.clock import Clock
 from core.db.public_ids import new_public_id
 from core.errors import UserError
@@ -34,6 +35,7 @@ CROWD_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_NICKNAME = 40
 QUOTA_FULL = "quota_full"
 OUTCOMES = ("pass", "fail", "screened_out", QUOTA_FULL, "too_little")
+LONGEST_CODE = 40
 UNFINISHED = ("pass", QUOTA_FULL, "too_little")
 """Outcomes that another task may still change."""
 STAND_IN = {"quota_full": "screened_out", "too_little": "fail"}
@@ -189,8 +191,21 @@ def _log(
 
 
 def change_platform_workspace(cohort: Cohort, workspace: str, *, by: User | None) -> None:
-    """Take in only whom Prolific's signature names, from studies of this Prolific workspace; '' takes in anybody."""
+    """Take in only whom Prolific's signature names, from studies of this Prolific workspace; '' takes in anybody.
+
+    Raises UserError where this server has no keys to verify signatures.
+    """
     before = cohort.platform_workspace
+    try:
+        if workspace:
+            prolific_keys()
+    except UserError as problem:
+        raise UserError(
+            _(
+                "This server cannot verify signed links. Its operator must set PLUMBLINE_PROLIFIC_KEYS to the"
+                " path of the file with Prolific's public keys."
+            )
+        ) from problem
     if workspace == before:
         return
     cohort.platform_workspace = workspace

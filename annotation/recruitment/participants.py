@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import Event, User
@@ -243,10 +243,15 @@ def settle(request: BrowserRequest, *, admit: bool, by: User | None) -> bool:
     return True
 
 
-def waiting_requests(study: Study) -> list[BrowserRequest]:
-    """Return the browsers that wait for the lead's answer, the latest first; runs one query."""
+def requests_waiting(study: Study) -> QuerySet[BrowserRequest]:
+    """Return the browsers that wait for the lead's answer, with their raters."""
     waiting = BrowserRequest.objects.filter(participant__study=study, state=BrowserRequest.State.WAITING)
-    return list(waiting.select_related("participant__rater").order_by("-at")[:100])
+    return waiting.select_related("participant__rater")
+
+
+def waiting_requests(study: Study) -> list[BrowserRequest]:
+    """Return up to a hundred of them, the latest first; runs one query."""
+    return list(requests_waiting(study).order_by("-at")[:100])
 
 
 def _log(rater: Rater, by: User | None, verb: str, after: dict[str, str | bool]) -> None:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import Event
-from annotation.models import Cohort, Rater, Study
+from annotation.models import Cohort, Rater, Study, Task
 
 LONGEST_VALUE = 160
 
@@ -92,6 +93,23 @@ def verb_words() -> dict[str, str]:
         "loaded": _("imported data"),
         "fit refused": _("a fit of weights was refused"),
     }
+
+
+def events_of(study: Study) -> QuerySet[Event]:
+    """Logged events of the study, its cohorts, raters and tasks, latest first."""
+    cohorts = [str(pk) for pk in Cohort.objects.filter(study=study).values_list("pk", flat=True)]
+    return (
+        Event.objects.filter(workspace=study.workspace_id)
+        .filter(
+            Q(object_type="study", object_id=study.public_id)
+            | Q(object_type="cohort", object_id__in=cohorts)
+            # One look-up an event: a study has far more tasks than events about them.
+            | Q(Exists(Rater.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="rater")
+            | Q(Exists(Task.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="task")
+        )
+        .select_related("actor")
+        .order_by("-at", "-id")
+    )
 
 
 def event_lines(study: Study, events: list[Event]) -> list[EventLine]:

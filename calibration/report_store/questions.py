@@ -17,7 +17,7 @@ from calibration.models import Report
 from calibration.report_store.state import State, scores_of, state_of
 
 T = TypeVar("T")
-SHAPE = 17
+SHAPE = 18
 """Raised whenever the same rows come to other numbers, so that none computed before is shown."""
 STATE = frozenset(["state", "beside", "reviews"])
 """Settings that say which rows there were, not what was asked for."""

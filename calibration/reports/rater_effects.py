@@ -1,4 +1,4 @@
-"""Model-based statistics of raters: severity and drift, sources of variance, consensus labels."""
+"""Model-based statistics of raters: severity and drift, hints, correct answers, consensus labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +15,14 @@ from calibration.reports.people.shares import HintEstimates, TruthRates, correct
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions
 from calibration.statistics.errors import TooFewRatings, Undefined
 from calibration.statistics.raters.consensus import dawid_skene, majority_consensus
-from calibration.statistics.raters.decision import DecisionStudy, Design, TargetOutOfReach, cheapest_design, decide
 from calibration.statistics.raters.hints import HintEffect, hint_effect
 from calibration.statistics.raters.posteriors import ItemLabel, item_labels
 from calibration.statistics.raters.severity import Estimator, RaterSeverity, fit_severity
-from calibration.statistics.raters.variance import ConfoundedEffects, VarianceSplit, split_ratings
 from calibration.statistics.resampling import FloatArray
 
 CATEGORICAL_ROLES = ("preference", "check")
 MOST_LABELS = 4
 MOST_TASKS = 500
-BUDGET = 5.0
-TARGETS = (0.7, 0.8, 0.9)
-SIMULATED_SCORES = 4_000_000
-MOST_DRAWS = 200
 
 
 @dataclass(frozen=True)
@@ -58,29 +52,6 @@ class Severities:
     raters: list[NamedSeverity]
     drifting: bool
     scale: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Designs:
-    """Designs of one or two answers from one to ten raters, and the best for `budget` answers per response.
-
-    `gain_of_rater` and `gain_of_repeat` are the increases of reliability by a second rater and a repeat. `targets` maps a
-    reliability to the cheapest design that reaches it, None if none does.
-    """
-
-    best: Design
-    budget: float
-    gain_of_rater: float
-    gain_of_repeat: float
-    targets: Mapping[str, Design | None]
-    designs: list[Design]
-
-
-@dataclass(frozen=True)
-class Variances(VarianceSplit):
-    """The variance of the scores by source, and the designs that follow from it."""
-
-    design: Designs | Missing
 
 
 @dataclass(frozen=True)
@@ -266,44 +237,6 @@ def severity_part(frame: ScoreFrame, around: Circumstances, names: Mapping[int, 
 def _several(frame: ScoreFrame, places: np.ndarray) -> bool:
     """Whether every rater has more than one position; otherwise there is no session over which to drift."""
     return all(np.ptp(places[frame.rater == rater]) > 0 for rater in np.unique(frame.rater))
-
-
-def variance_part(frame: ScoreFrame, around: Circumstances) -> Variances:
-    """Split the variance by source and derive the recommended designs; instructions are the items."""
-    if not len(frame):
-        raise NothingToRead("No person has rated anything.")
-    models = frame.model if frame.model.all() and not frame.response_b.any() else None
-    sides = around.first[around.rows(frame.assignment)]
-    orders = sides if sides.all() and np.ptp(sides) > 0 else None
-    items = frame.instruction if models is not None else frame.task
-    draws = int(min(MOST_DRAWS, max(0, SIMULATED_SCORES // max(len(frame), 1))))
-    try:
-        found = split_ratings(frame.value, items=items, raters=frame.rater, models=models, orders=orders, draws=draws)
-    except ConfoundedEffects:
-        # If every instruction has one model, or the like, only the response as a whole can be distinguished.
-        found = split_ratings(frame.value, items=frame.task, raters=frame.rater, draws=draws)
-    return Variances(**vars(found), design=part(lambda: _designs(found)))
-
-
-def _designs(found: VarianceSplit) -> Designs:
-    variances = {name: component.variance for name, component in found.components.items()}
-    study = decide(variances, budget=BUDGET)
-    shown = [design for design in study.designs if design.repeats <= 2 and design.raters <= 10]
-    return Designs(
-        best=study.best,
-        budget=BUDGET,
-        gain_of_rater=study.gain_of_rater,
-        gain_of_repeat=study.gain_of_repeat,
-        targets={str(target): _cheapest(study, target) for target in TARGETS},
-        designs=sorted(shown, key=lambda design: (design.repeats, design.raters)),
-    )
-
-
-def _cheapest(study: DecisionStudy, target: float) -> Design | None:
-    try:
-        return cheapest_design(study, target)
-    except TargetOutOfReach:
-        return None
 
 
 def consensus_part(frame: ScoreFrame, slots: set[int]) -> Consensus:

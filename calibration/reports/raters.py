@@ -24,18 +24,17 @@ from calibration.reports.codec import INLINED, Missing, part
 from calibration.reports.people.populations import EstimateForBoth, stated
 from calibration.reports.people.scale_use import ScaleUse, scale_use_part, spread_part
 from calibration.reports.people.shares import Consistent, accuracy_estimate, consistency_estimate
+from calibration.reports.people.variances import Variances, variance_part
 from calibration.reports.rater_behaviour import Habits, habits_part
 from calibration.reports.rater_effects import (
     Consensus,
     Correctness,
     HintEffects,
     Severities,
-    Variances,
     consensus_part,
     correctness_part,
     hints_part,
     severity_part,
-    variance_part,
 )
 from calibration.reports.registry import ReportKind, Settings, register
 from calibration.statistics.agreement.kappas import Kappa
@@ -260,7 +259,7 @@ def _compute(study: Study, settings: Settings) -> tuple[str, Raters]:
         severity=part(lambda: severity_part(once, around, who.names, who.slots)),
         spread=spread_part(once),
         scale_use=part(lambda: scale_use_part(once, who.names, who.slots)),
-        variance=part(lambda: variance_part(main, around)),
+        variance=part(lambda: variance_part(main, around, who.slots, seed)),
         consensus=part(lambda: consensus_part(once, who.slots)),
         hints=part(lambda: hints_part(study, frame.select(frame.repeat == 0), draws, seed, slots=slots)),
         habits=habits_part(study, frame, main, around, who.names, who.slots),

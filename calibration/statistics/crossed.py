@@ -134,33 +134,36 @@ def crossed_refits(
     value: FloatArray,
     *,
     most: int = MOST_REPLICATES,
+    groups: int = GROUPS,
     seed: int = 0,
 ) -> Crossed:
     """Variances of `value` (q,), a statistic of rows with these codes (n,), by computing it without each cluster.
 
-    Above `most` clusters of a kind, 200 random groups of equal size are left out in their place. `rater` None: the data name
-    no raters.
+    Above `most` clusters of a kind, so many random `groups` of equal size are left out in their place, and the degrees of
+    freedom are those of as many clusters. `rater` None: the data name no raters.
     """
     rng = np.random.default_rng(seed)
     n_instructions = int(instruction.max()) + 1
     n_raters = 0 if rater is None else int(rater.max()) + 1
     q = len(value)
-    these, _ = _jackknife(*without_each(*_grouped(instruction, most, rng))) if n_instructions > 1 else (None, None)
+    these, _ = (
+        _jackknife(*without_each(*_grouped(instruction, most, groups, rng))) if n_instructions > 1 else (None, None)
+    )
     reason = _reason(n_instructions, n_raters)
     by_raters = by_cells = mean = None
     if reason is None and rater is not None:
         cell = np.unique(instruction * n_raters + rater, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        by_raters, mean = _jackknife(*without_each(*_grouped(rater, most, rng)))
-        by_cells, _ = _jackknife(*without_each(*_grouped(cell, most, rng)))
+        by_raters, mean = _jackknife(*without_each(*_grouped(rater, most, groups, rng)))
+        by_cells, _ = _jackknife(*without_each(*_grouped(cell, most, groups, rng)))
     sizes = np.full(q, n_instructions), np.full(q, n_raters)
     if these is None or by_raters is None or by_cells is None or mean is None:
         nothing = np.full(q, np.nan)
         left = nothing if these is None else these
         why: NotStated = reason or "undefined_without_one"
         return Crossed(value, left, nothing, nothing, nothing, *sizes, (why,) * q)
-    such, own, freedom = combine(these, by_raters, by_cells, *sizes)
-    groups = n_raters if n_raters <= max(most, GROUPS) else GROUPS
-    bias = (groups - 1) * (mean - value)
+    left_out = [n if n <= max(most, groups) else groups for n in (n_instructions, n_raters)]
+    such, own, freedom = combine(these, by_raters, by_cells, *(np.full(q, n) for n in left_out))
+    bias = (left_out[1] - 1) * (mean - value)
     return Crossed(value, these, such, own, freedom, *sizes, (None,) * q, bias)
 
 
@@ -209,13 +212,13 @@ def _reason(n_instructions: int, n_raters: int) -> NotStated | None:
     return "few_raters" if n_raters < LEAST_RATERS else None
 
 
-def _grouped(codes: IntArray, most: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+def _grouped(codes: IntArray, most: int, groups: int, rng: np.random.Generator) -> tuple[IntArray, int]:
     n = int(codes.max()) + 1
-    if n <= max(most, GROUPS):
+    if n <= max(most, groups):
         return codes, n
     group = np.empty(n, dtype=np.int64)
-    group[rng.permutation(n)] = np.arange(n) % GROUPS
-    return group[codes], GROUPS
+    group[rng.permutation(n)] = np.arange(n) % groups
+    return group[codes], groups
 
 
 def _jackknife(values: FloatArray, defined: BoolArray) -> tuple[FloatArray, FloatArray] | tuple[None, None]:

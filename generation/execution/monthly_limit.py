@@ -68,6 +68,12 @@ def spent_this_month(workspace: int, clock: Clock) -> Decimal:
     return spent_since(workspace, _begin(clock()))
 
 
+def spending_of(workspace: int, clock: Clock) -> tuple[Month | None, Decimal]:
+    """Return the present month, None without a limit, and what was spent in it."""
+    month = month_of(workspace, clock)
+    return month, month.spent if month else spent_this_month(workspace, clock)
+
+
 def set_limit(workspace: Workspace, money: Decimal | None, *, by: User | None) -> None:
     """Set, change or, with None, remove the limit; runs apply it when they next reserve."""
     before = limit_of(workspace.pk)

@@ -17,6 +17,8 @@ from generation.models import MAIN_EXPERIMENT, Benchmark, Response
 from generation.text_metrics.error_modes import LENGTH, MODES, RULES, ErrorRules, errors_in, rules_from
 
 FILE_NAME = "error_modes.json"
+PASSAGES_OF_EACH = 5
+"""Passages that are shown of each model and mode; the command prints all of them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class ModelErrors:
     counts: Mapping[str, int]
     length_error: float | None
     passages: Sequence[Passage]
+
+
+def first_passages(row: ModelErrors) -> list[Passage]:
+    """Return at most PASSAGES_OF_EACH passages of each mode."""
+    return [one for mode in MODES for one in [own for own in row.passages if own.mode == mode][:PASSAGES_OF_EACH]]
 
 
 def rules_file() -> Path:

@@ -89,19 +89,25 @@ def make_judge(request: Request, workspace: str) -> Response:
     """Make a judge of a model, a method, a prompt and parameters (for owners and leads)."""
     found = workspace_to_change(request, workspace)
     asked = checked(WantedJudgeSerializer(data=request.data))
-    models, _judges = may_be_asked(found)
+    form = judge_form(found, asked)
+    made = judge_made(form, asked["method"], asking(request)) if form.is_valid() else None
+    if made is None:
+        raise refused(form)
+    return Response(JudgeSerializer(made).data, status=201)
+
+
+def judge_form(workspace: Workspace, asked: Mapping[str, Any]) -> JudgeForm:
+    """Return the form of the page with what was asked for. Raises Unusable if there is no such model."""
+    models, _judges = may_be_asked(workspace)
     method = asked["method"]
     sent = {name: asked.get(name) for name in ("name", "temperature", "max_tokens")}
-    sent |= {"workspace": found.pk, "others": asked.get("parameters") or None}
+    sent |= {"workspace": workspace.pk, "others": asked.get("parameters") or None}
     if not needs_no_model(method):
         sent["model"] = _model(models, asked.get("model", ""))
     if method in PROMPTED:
         sent["prompt"] = asked.get("prompt") or stock_prompt(method)
-    form = JudgeForm(_as_sent(sent), method=method, workspaces=Workspace.objects.filter(pk=found.pk), models=models)
-    made = judge_made(form, method, asking(request)) if form.is_valid() else None
-    if made is None:
-        raise _refused(form)
-    return Response(JudgeSerializer(made).data, status=201)
+    own = Workspace.objects.filter(pk=workspace.pk)
+    return JudgeForm(_as_sent(sent), method=method, workspaces=own, models=models)
 
 
 @extend_schema(
@@ -156,7 +162,7 @@ def _start(request: Request, target: Target) -> Response:
     form = RunForm(_as_sent(sent), judges=judges.order_by("pk"), models=models, kinds=target.kinds)
     run = started_run(form, target, asking(request)) if form.is_valid() else None
     if run is None:
-        raise _refused(form)
+        raise refused(form)
     run = JudgeRun.objects.select_related("judge__rater", "study__workspace").get(pk=run.pk)
     return Response(RunSerializer(run).data, status=201)
 
@@ -173,7 +179,8 @@ def _as_sent(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not False and value not in (None, "")}
 
 
-def _refused(form: Form) -> Unusable:
+def refused(form: Form) -> Unusable:
+    """Return the first error of the form with its field."""
     name, errors = next(iter(form.errors.items()))
     said = str(errors[0])
     return Unusable(said if name == "__all__" else f"{name}: {said}")

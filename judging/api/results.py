@@ -49,6 +49,7 @@ from judging.runs.life_cycle import (
     JUDGING,
     NotPossible,
     Progress,
+    ask_again,
     cancel_run,
     keep_logged,
     pause_run,
@@ -87,6 +88,7 @@ class RunSerializer(serializers.ModelSerializer[JudgeRun]):
             "judge",
             "workspace",
             "study",
+            "label",
             "status",
             "message",
             "discredited",
@@ -235,12 +237,12 @@ def verdicts(request: Request, public_id: str) -> ApiResponse:
 @extend_schema(
     request=None,
     responses=RunStateSerializer,
-    parameters=[OpenApiParameter("verb", str, "path", enum=["start", "pause", "cancel"])],
+    parameters=[OpenApiParameter("verb", str, "path", enum=["start", "pause", "cancel", "retry"])],
 )
 @api_view(["POST"])
-@needs(Scope.CHANGE, start=Scope.RUN)
+@needs(Scope.CHANGE, start=Scope.RUN, retry=Scope.RUN)
 def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
-    """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it."""
+    """Start (or resume), pause or cancel a run, or ask again for unusable verdicts; 400 if its state does not allow it."""
     user = asking(request)
     found = run_to_read(request, public_id)
     if not leads_workspace_of(user, found.judge):
@@ -251,6 +253,8 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
             if verb == "start":
                 start_run(found, clock=timezone.now, user=user)
                 JUDGING.hand_over(found)
+            elif verb == "retry":
+                ask_again(found, clock=timezone.now, user=user)
             elif verb == "pause":
                 pause_run(found, clock=timezone.now, user=user)
             else:

@@ -150,6 +150,14 @@ def check_agreement(study: Study, *, draws: int = DRAWS, seed: int = 0) -> Check
     )
 
 
+def agreement_so_far(study: Study) -> Proportion | None:
+    """Return the share of drawn checks on which people agree with the judge; None while nobody has answered."""
+    try:
+        return check_agreement(study, draws=0).agreement[ALL]
+    except (NothingToRead, NotDrawn):
+        return None
+
+
 def _verdicts(pks: tuple[int, ...]) -> tuple[Rater | None, dict[str, bool]]:
     """Return the judge and its answer to each check, by the key of its task."""
     said: dict[str, bool] = {}

@@ -18,6 +18,8 @@ from judging.runs.aggregation import is_panel
 
 SAMPLE = 200
 REVIEWERS = 3
+LARGEST_SAMPLE, MOST_PEOPLE = 5_000, 50
+"""What may be asked for, of reviews and of checks."""
 LEVELS = 5
 DRAWN_FIRST = 4_000
 """Of a large run, how many verdicts are drawn at random before the sample is spread over what they are about."""

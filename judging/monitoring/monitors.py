@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Event, User
 from annotation.models import Assignment, Study, Task
+from core.background import send_after_commit
 from core.clock import Clock
 from core.errors import UserError
 from core.messages.rendering import for_reader
@@ -25,6 +26,7 @@ from judging.runs.queue import ATTEMPTS
 
 USUAL_SIZE = 200
 LONGEST_PAUSE = 24 * 366
+LARGEST = 100_000
 OPEN = (JudgeRun.Status.PLANNED, JudgeRun.Status.RUNNING)
 
 
@@ -141,6 +143,13 @@ def start_round(watch: Watch, *, clock: Clock, user: User | None = None) -> Judg
         items = _items(run, tasks)
         PlannedItem.objects.bulk_create(items, batch_size=BATCH)
         start_run(run, clock=clock, user=user)
+    return run
+
+
+def ask_now(watch: Watch, *, clock: Clock, user: User | None = None) -> JudgeRun:
+    """Start a round and hand it to a worker. Raises WatchRefused while one is running."""
+    run = start_round(watch, clock=clock, user=user)
+    send_after_commit("judging.work", run.pk, kept=False)
     return run
 
 

@@ -300,6 +300,23 @@ def last_check(watch: Watch) -> tuple[JudgeRun | None, bool]:
     return run, flagged and not watch.baselines.filter(run=run).exists()
 
 
+@dataclass(frozen=True)
+class WatchRow:
+    """A monitor in a list: the latest evaluated round, and the latest of all if that is not finished."""
+
+    watch: Watch
+    looked_at: JudgeRun | None
+    changed: bool
+    unfinished: JudgeRun | None
+
+
+def row_of(watch: Watch) -> WatchRow:
+    looked_at, changed = last_check(watch)
+    latest = watch.rounds.order_by("-created_at").first()
+    over = latest is None or latest.status == JudgeRun.Status.FINISHED
+    return WatchRow(watch, looked_at, changed, None if over else latest)
+
+
 def drift_in(study: Study, raters: Collection[int]) -> dict[int, tuple[str, bool]]:
     """Return the monitor of each judge of the study that has one, by pk of its rater, and whether it has changed."""
     found = {}

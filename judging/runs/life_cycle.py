@@ -54,6 +54,18 @@ def retry_unscored(run: JudgeRun, *, clock: Clock, user: User | None = None, onl
     return put_back(run, unscored, user=user, attempts_before=Coalesce(Subquery(last) + 1, 0), **stored("reason", ""))
 
 
+def ask_again(run: JudgeRun, *, clock: Clock, user: User | None = None) -> int:
+    """Queue the unscored items again and hand the run to a worker, if there are any; return how many.
+
+    Raises NotPossible if the run was cancelled.
+    """
+    freed = retry_unscored(run, clock=clock, user=user)
+    if freed:
+        JUDGING.start(run, clock=clock, user=user)
+        JUDGING.hand_over(run)
+    return freed
+
+
 def _first_manifest(run: JudgeRun) -> dict[str, object]:
     """The manifest of a run that is still being prepared is written once it has all its items."""
     return {} if run.preparing else manifest_at_start(run)

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Avg, Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotation.models import Rater, Score, counting
+from annotation.models import Assignment, Rater, Score, Task, counting
 from judging.models import JudgeRun, PlannedItem, Reply
 
 ALL, UNUSABLE, LOWEST, FARTHEST, CANARIES = "all", "unusable", "lowest", "farthest", "canaries"
@@ -165,6 +165,12 @@ def answers_of_people(tasks: Iterable[int] | QuerySet[PlannedItem, Any], prefix:
             f"{prefix}rater__kind__in": [Rater.Kind.PERSON, Rater.Kind.SLOT],
         }
     )
+
+
+def people_about(task: Task) -> QuerySet[Assignment]:
+    """Return people's answers to the task that count, with their scores, in the order of their pseudonyms."""
+    given = Assignment.objects.filter(answers_of_people([task.pk])).select_related("rater")
+    return given.prefetch_related("scores__criterion").order_by("rater__pseudonym", "pk")
 
 
 def _in_one_number(scores: QuerySet[Score]) -> QuerySet[Score, Any]:

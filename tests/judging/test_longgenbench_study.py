@@ -258,6 +258,21 @@ def test_a_run_without_instruction_checks_has_none_to_draw(client):
     assert "Have checks answered by people" not in markup(page)
 
 
+def test_checks_are_drawn_and_read_with_their_agreement_over_the_api(client, judged):
+    _study, run = judged
+    client.force_login(make_user("lead"))
+    path = reverse("api:drawn_checks", args=[run.public_id])
+    made = client.post(path, {"sample": 4, "raters": 2}, "application/json")
+    drawn = Study.objects.get(kind="check", source__contains=run.public_id)
+    assert (made.status_code, made.json()["slug"], made.json()["agreement"]) == (201, drawn.slug, None)
+    assert (made.json()["status"], drawn.tasks.count()) == ("open", 4)
+    task = drawn.tasks.order_by("pk")[0]
+    says = float(task.part["number"] % 2 == 0)
+    make_answer(task, make_rater(drawn, label="person"), {task.answer_rubric.criteria.get().key: says})
+    (read,) = client.get(path).json()
+    assert (read["agreement"]["hits"], read["agreement"]["n"]) == (1, 1)
+
+
 def test_figures_of_a_scripted_judge_are_labelled(judged):
     study, run = judged
     label = run.judge.rater.label

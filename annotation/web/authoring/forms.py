@@ -1,7 +1,6 @@
 """The forms of a checklist's stages."""
 
 from collections.abc import Mapping, Sequence
-from random import Random
 from typing import Any
 
 from django import forms
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from accounts.models import User, Workspace
 from annotation.authoring.drafting import DraftedQuestion
 from annotation.authoring.questions import LONGEST_QUESTION, CurrentQuestion, Wanted, wrote
+from annotation.authoring.voting import ballot_order
 from annotation.models import Checklist, MergedCriterion, ProposedCriterion
 from annotation.models.authoring import FEWEST_KEPT, MOST_KEPT, MOST_VOTES
 from annotation.web.study.texts import texts_of
@@ -187,8 +187,7 @@ class VoteForm(forms.Form):
     def __init__(self, checklist: Checklist, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.most = checklist.votes_each
-        criteria = list(checklist.criteria.all())
-        Random(f"{checklist.public_id} {user.public_id}").shuffle(criteria)
+        criteria = ballot_order(checklist, user)
         field = self.fields["choices"]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = [(str(one.pk), f"{one.name}: {one.explanation}") for one in criteria]

@@ -26,7 +26,7 @@ from annotation.authoring.proposing import NewChecklist, start_checklist
 from annotation.authoring.questions import current_questions, rubrics_of
 from annotation.authoring.record import participants_of, steps_of
 from annotation.authoring.stages import Stage
-from annotation.authoring.voting import FEWEST_BALLOTS, has_voted, vote_result
+from annotation.authoring.voting import FEWEST_BALLOTS, has_voted, tied_criteria, vote_result
 from annotation.models import Checklist
 from annotation.web.authoring.forms import (
     ChoiceForm,
@@ -36,7 +36,7 @@ from annotation.web.authoring.forms import (
     ReviewForm,
     VoteForm,
 )
-from annotation.web.authoring.steps import Visit, carry_out, merge_form, questions_form, tied_criteria
+from annotation.web.authoring.steps import Visit, carry_out, merge_form, questions_form
 from core.errors import UserError
 from core.messages.rendering import for_reader
 

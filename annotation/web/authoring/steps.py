@@ -14,8 +14,8 @@ from annotation.authoring.drafting import draft_questions, drafting_models, draf
 from annotation.authoring.proposing import close_proposals, merge, propose, withdraw
 from annotation.authoring.questions import current_questions, finish, review, start_review, write_questions
 from annotation.authoring.stages import MOVED_ON
-from annotation.authoring.voting import choose, close_vote, vote, vote_result
-from annotation.models import Checklist, MergedCriterion
+from annotation.authoring.voting import choose, close_vote, tied_criteria, vote
+from annotation.models import Checklist
 from annotation.web.authoring.forms import (
     ChoiceForm,
     DraftingForm,
@@ -55,13 +55,6 @@ def carry_out(visit: Visit) -> bool:
     if visit.request.POST.get("stage") != visit.checklist.stage:
         raise UserError(MOVED_ON(name=visit.checklist.name))
     return step(visit)
-
-
-def tied_criteria(checklist: Checklist) -> list[MergedCriterion]:
-    """The criteria that tie for the last places, after the vote."""
-    tied = vote_result(checklist).tied
-    by_key = {one.pk: one for one in checklist.criteria.all()}
-    return [by_key[key] for key in tied]
 
 
 def merge_form(checklist: Checklist, data: Any = None) -> MergeForm:

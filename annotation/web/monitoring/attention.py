@@ -3,7 +3,6 @@
 from typing import cast
 
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -13,11 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.assignment.rater_status import APPEAL
-from annotation.masking.scan import SELF_NAMING, undecided
-from annotation.models import Flag
+from annotation.masking.scan import undecided
 from annotation.monitoring import skipped_tasks
+from annotation.monitoring.flags import all_flags_of, flags_of, settle_flag as resolve
 from annotation.studies.access import study_led_by, study_read_by
-from annotation.studies.life_cycle import log_event
 from annotation.studies.provenance import provenance_of
 from annotation.web.monitoring.returning import back_to_dashboard_or
 from annotation.web.rating.forms import SKIP_REASONS
@@ -33,8 +31,6 @@ def attention(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     settled = request.GET.get("settled") == "1"
-    flags = Flag.objects.filter(task__study=study, resolved_at__isnull=not settled).exclude(kind=SELF_NAMING)
-    flags = flags.select_related("task__response_a__instruction", "rater")
     reasons = dict(SKIP_REASONS)
     nobody = [
         (item, [(reasons.get(reason, reason), n) for reason, n in item.reasons])
@@ -44,7 +40,7 @@ def attention(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "provenance": provenance_of(study),
         "can_lead": leads_workspace_of(user, study),
-        "page": Paginator(flags, FLAGS_A_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(flags_of(study, settled=settled), FLAGS_A_PAGE).get_page(request.GET.get("page")),
         "settled": settled,
         "nobody": nobody,
         "appeal": APPEAL,
@@ -59,10 +55,6 @@ def settle_flag(request: HttpRequest, slug: str, flag_id: int) -> HttpResponse:
     """Mark a rater's note as resolved."""
     user = cast(User, request.user)
     study = study_led_by(user, slug)
-    flag = get_object_or_404(Flag.objects.select_related("task__study"), task__study=study, pk=flag_id)
-    if flag.resolved_at is None:
-        with transaction.atomic():
-            flag.resolved_at = timezone.now()
-            flag.save(update_fields=["resolved_at"])
-            log_event(flag.task.study, user, "resolve_flag", about=flag.task, after={"note": flag.text[:200]})
+    flag = get_object_or_404(all_flags_of(study), pk=flag_id)
+    resolve(flag, clock=timezone.now, by=user)
     return back_to_dashboard_or(request, study, "annotation:attention")

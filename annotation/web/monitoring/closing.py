@@ -1,10 +1,8 @@
 """The page that asks before a study is closed, and says what closing means."""
 
-from dataclasses import dataclass
 from typing import cast
 
 from django.contrib import messages
-from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,38 +11,12 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from accounts.permissions import results_page
-from annotation.models import Assignment, Cohort, Rater, Seat, Study
+from annotation.models import Study
+from annotation.monitoring.closing import closing_of
 from annotation.studies.access import study_led_by
 from annotation.studies.life_cycle import StudyRefused, set_status
 from annotation.studies.provenance import provenance_of
 from core.messages.rendering import for_reader
-
-
-@dataclass(frozen=True)
-class Closing:
-    """What closing leaves: ratings `missing` of `needed` on `tasks` tasks, `opened` tasks with `raters` raters, and
-    `links` by which people could join until now."""
-
-    needed: int
-    missing: int
-    tasks: int
-    opened: int
-    raters: int
-    links: int
-
-
-def closing_of(study: Study) -> Closing:
-    """Count what is unfinished; three queries."""
-    seats = Seat.objects.filter(study=study).aggregate(
-        needed=Count("pk"),
-        missing=Count("pk", filter=~Q(state=Seat.State.TAKEN)),
-        tasks=Count("task", distinct=True, filter=~Q(state=Seat.State.TAKEN)),
-    )
-    opened = Assignment.objects.filter(
-        rater__study=study, rater__kind=Rater.Kind.PERSON, status=Assignment.Status.OPEN
-    ).aggregate(opened=Count("pk"), raters=Count("rater", distinct=True))
-    links = Cohort.objects.filter(study=study, revoked_at=None).count()
-    return Closing(**seats, **opened, links=links)
 
 
 @results_page

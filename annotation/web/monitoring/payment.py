@@ -1,7 +1,6 @@
 """Hours and money owed: the sums of each cohort, its raters, its pay, and the list to approve or reject as a file."""
 
 from decimal import Decimal
-from io import StringIO
 from typing import Any, cast
 
 from django import forms
@@ -18,36 +17,13 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Cohort
+from annotation.monitoring.approvals import approval_table
 from annotation.monitoring.payment import CohortPayment, RaterPayment, change_pay, payments_of
 from annotation.privacy.reads import note_reading
 from annotation.studies.access import study_led_by, study_read_by
 from annotation.studies.provenance import provenance_of
-from core.tables.formula_cells import CsvWriter
 
 RATERS_A_PAGE = 100
-COLUMNS = (
-    "rater",
-    "platform",
-    "platform_id",
-    "submission_id",
-    "submitted",
-    "answers",
-    "minutes",
-    "answers_not_counted",
-    "minutes_not_counted",
-    "checks_passed",
-    "checks_failed",
-    "suggested_decision",
-    "reason",
-    "pay",
-    "pay_per",
-    "currency",
-    "sum",
-    "sum_not_counted",
-    "state_at_prolific",
-    "bonuses_sent",
-    "bonuses_uncertain",
-)
 
 
 class PayForm(forms.Form):
@@ -138,43 +114,3 @@ def approvals(request: HttpRequest, slug: str, cohort_id: int) -> HttpResponse:
     name = slugify(f"{study.slug}-{cohort.name}-approvals") or "approvals"
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
-
-
-def approval_table(found: CohortPayment) -> str:
-    """The list as CSV text. Times are UTC, minutes have one decimal, money two."""
-    file = StringIO()
-    writer = CsvWriter(file)
-    writer.writerow(COLUMNS)
-    for one in found.raters:
-        writer.writerow(_row(one))
-    return file.getvalue()
-
-
-def _row(one: RaterPayment) -> list[object]:
-    identity = getattr(one.rater, "identity", None)
-    platform, _colon, worker = (identity.key if identity is not None else "").partition(":")
-    particulars = identity.particulars if identity is not None else {}
-    submission = particulars.get("SESSION_ID") or particulars.get("assignmentId") or ""
-    return [
-        one.rater.name,
-        platform,
-        worker,
-        submission,
-        one.submitted.isoformat(timespec="seconds") if one.submitted else "",
-        one.answers,
-        round(one.minutes, 1),
-        one.aside,
-        round(one.aside_minutes, 1),
-        one.checks - one.failed,
-        one.failed,
-        str(one.decision),
-        one.reason,
-        one.pay.amount,
-        str(one.pay.per) if one.pay.amount is not None else "",
-        one.pay.currency,
-        one.owed,
-        one.owed_aside,
-        one.platform_state,
-        sum((sent.amount for sent in one.bonuses), Decimal("0.00")),
-        sum((sent.in_doubt for sent in one.bonuses), Decimal("0.00")),
-    ]

@@ -1,6 +1,5 @@
 """Pages of tasks that need a lead: disagreements, a lead's own answer, more ratings, and releasing a task."""
 
-from functools import partial
 from typing import cast
 
 from django.contrib import messages
@@ -17,20 +16,18 @@ from accounts.permissions import leads_workspace_of, results_page
 from annotation.answers.recording import AnswerRefused, TaskRemoved
 from annotation.models import Assignment, Study, Task, latest_scores
 from annotation.monitoring.adjudication import adjudicate, comparison_of, own_answer
-from annotation.monitoring.disagreements import disagreements, tasks_below
-from annotation.monitoring.stored_progress import is_large, stored_spreads
+from annotation.monitoring.more_ratings import MOST_MORE, may_request, request_more, request_more_above
+from annotation.monitoring.stored_progress import disagreement_queue
 from annotation.studies.access import study_led_by, study_read_by
-from annotation.studies.life_cycle import add_overlap, release_task
+from annotation.studies.life_cycle import StudyRefused, release_task
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
 from annotation.web.rating.forms import PREFIX, AnswerForm, entered
 from annotation.web.rating.screens import screen_of
-from core.background import send
+from core.messages.rendering import for_reader
 
 MOST_SHOWN = 50
 ROWS_A_PAGE = 10
-MOST_AT_ONCE = 500
-MOST_MORE = 20
 
 
 def _least(values: dict[str, str]) -> float:
@@ -49,11 +46,8 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
     user = cast(User, request.user)
     study = study_read_by(user, slug)
     least = _least(request.GET.dict())
-    known, at, counting = None, None, False
-    if is_large(study):
-        found = stored_spreads(study, clock=timezone.now, enqueue=partial(send, "annotation.count_desk"))
-        known, at, counting = found.spreads, found.at, found.counting
-    rows = disagreements(study, least=least, most=MOST_SHOWN, known=known)
+    found = disagreement_queue(study, least=least, most=MOST_SHOWN, clock=timezone.now)
+    rows = found.rows
     page = Paginator(rows, ROWS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
@@ -63,11 +57,11 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": [(row, round(100 * row.spread)) for row in page],
         "is_cut": len(rows) >= MOST_SHOWN,
         "least": round(100 * least),
-        "counted_at": at,
-        "counting": counting,
+        "counted_at": found.at,
+        "counting": found.counting,
         "undecided": sum(not row.decided for row in rows),
         "most": MOST_SHOWN,
-        "may_add": study.status in (Study.Status.OPEN, Study.Status.PAUSED),
+        "may_add": may_request(study),
     }
     part = getattr(request, "htmx", False)
     return render(request, "annotation/disagreements.html#rows" if part else "annotation/disagreements.html", context)
@@ -145,12 +139,15 @@ def more_answers(request: HttpRequest, slug: str) -> HttpResponse:
             request, _("Enter a number of additional ratings per task from 1 to %(most)s.") % {"most": MOST_MORE}
         )
         return redirect("annotation:disagreements", study)
-    if request.POST.get("task"):
-        tasks = [_task(study, request.POST["task"])]
-    else:
-        tasks = tasks_below(study, least=_least(request.POST.dict()), most=MOST_AT_ONCE)
-    tasks = [task for task in tasks if task.gold is None]
-    made = add_overlap(study, tasks, int(more), by=user) if tasks else 0
+    try:
+        if request.POST.get("task"):
+            asked = request_more(study, [_task(study, request.POST["task"])], int(more), by=user)
+        else:
+            asked = request_more_above(study, _least(request.POST.dict()), int(more), by=user)
+    except StudyRefused as problem:
+        messages.error(request, for_reader(problem))
+        return redirect("annotation:disagreements", study)
+    made = asked.ratings
     if made:
         told = ngettext(
             "%(n)s more rating has been requested. It is assigned next.",

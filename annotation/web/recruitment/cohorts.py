@@ -43,6 +43,7 @@ from annotation.privacy.erasure import erase_rater
 from annotation.privacy.reads import note_reading
 from annotation.recruitment import minimum
 from annotation.recruitment.cohorts import (
+    LONGEST_CODE,
     OUTCOMES,
     change_codes,
     change_platform_workspace,
@@ -55,7 +56,6 @@ from annotation.recruitment.cohorts import (
 from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit, waiting_at
 from annotation.recruitment.participants import settle, waiting_requests
 from annotation.recruitment.qr_codes import qr_code
-from annotation.recruitment.signed_links import prolific_keys
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from annotation.web.monitoring.returning import back_to_dashboard_or
@@ -291,7 +291,7 @@ def change_cohort(request: HttpRequest, slug: str, cohort_id: int) -> HttpRespon
             renew_link(cohort, expires_at=timezone.now() + timedelta(days=30), by=user)
             messages.success(request, _("The cohort has a new link, which is valid for 30 days."))
         case "codes":
-            codes = {name: storable(str(request.POST.get(name, ""))).strip()[:40] for name in OUTCOMES}
+            codes = {name: storable(str(request.POST.get(name, ""))).strip()[:LONGEST_CODE] for name in OUTCOMES}
             change_codes(cohort, {name: code for name, code in codes.items() if code}, by=user)
             messages.success(request, _("The completion codes have been changed."))
         case "signed":
@@ -329,18 +329,10 @@ def _change_signed(request: HttpRequest, cohort: Cohort) -> None:
         return
     workspace = form.cleaned_data["workspace"]
     try:
-        if workspace:
-            prolific_keys()
-    except UserError:
-        messages.error(
-            request,
-            _(
-                "This server cannot verify signed links. Its operator must set PLUMBLINE_PROLIFIC_KEYS to the"
-                " path of the file with Prolific's public keys."
-            ),
-        )
+        change_platform_workspace(cohort, workspace, by=cast(User, request.user))
+    except UserError as problem:
+        messages.error(request, str(problem))
         return
-    change_platform_workspace(cohort, workspace, by=cast(User, request.user))
     if workspace:
         messages.success(request, _("The cohort now accepts only links signed by Prolific."))
     else:

@@ -16,12 +16,10 @@ from accounts.permissions import results_page
 from annotation.models import Cohort, ProlificStudy, Study
 from annotation.privacy.reads import note_reading
 from annotation.prolific.client import ProlificError, Submission, is_prolific_set_up, submissions_of
-from annotation.prolific.studies import AWAITING, CATEGORIES, SHORTEST_MESSAGE, attach, draft_for, review
+from annotation.prolific.studies import AWAITING, CATEGORIES, MOST_PLACES, SHORTEST_MESSAGE, attach, draft_for, review
 from annotation.studies.access import study_led_by
 from annotation.studies.provenance import provenance_of
 from core.text import storable
-
-MOST_PLACES = 10_000
 
 
 @results_page

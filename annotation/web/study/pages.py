@@ -4,20 +4,20 @@ from typing import cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.models import Event, Membership, User
+from accounts.models import Membership, User
 from accounts.permissions import results_page, workspaces_led_by
-from annotation.models import Cohort, Guideline, Rater, Study, Task
+from annotation.models import Guideline, Study
 from annotation.studies.access import study_led_by
 from annotation.studies.fitting import begin_with_rubric
 from annotation.studies.guidelines import save_guideline
-from annotation.studies.history import EventLine, event_lines
+from annotation.studies.history import EventLine, event_lines, events_of
 from annotation.studies.life_cycle import StudyRefused, create_study, set_status
 from annotation.studies.provenance import provenance_of
 from annotation.texts.rendering import render_text
@@ -108,23 +108,6 @@ def _versions(study: Study) -> QuerySet[Guideline]:
     if study.guideline is None:
         return Guideline.objects.none()
     return Guideline.objects.filter(workspace=study.workspace_id, key=study.guideline.key).order_by("-version")
-
-
-def events_of(study: Study) -> QuerySet[Event]:
-    """Logged events of the study, its cohorts, raters and tasks, latest first."""
-    cohorts = [str(pk) for pk in Cohort.objects.filter(study=study).values_list("pk", flat=True)]
-    return (
-        Event.objects.filter(workspace=study.workspace_id)
-        .filter(
-            Q(object_type="study", object_id=study.public_id)
-            | Q(object_type="cohort", object_id__in=cohorts)
-            # One look-up an event: a study has far more tasks than events about them.
-            | Q(Exists(Rater.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="rater")
-            | Q(Exists(Task.objects.filter(public_id=OuterRef("object_id"), study=study)), object_type="task")
-        )
-        .select_related("actor")
-        .order_by("-at", "-id")
-    )
 
 
 @results_page

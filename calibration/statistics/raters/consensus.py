@@ -81,11 +81,14 @@ def dawid_skene(
     Undefined (NotConverged). Raises TooFewRatings under two raters, Undefined (NoDisagreementPossible) where only one
     label occurs.
     """
+    if not len(items) == len(answers) == len(raters):
+        raise ValueError(f"{len(answers)} answers need as many items and raters; give one of each an answer.")
+    # Where raters are each other's mirror image, rounding decides between two solutions: their order must not.
+    rows = np.lexsort([_places(labels) for labels in (answers, raters, items)])
+    items, answers, raters = (_in_order(labels, rows) for labels in (items, answers, raters))
     item, m = cluster_codes(items)
     answer, width = cluster_codes(answers)
     rater, people = cluster_codes(raters)
-    if not item.size == answer.size == rater.size:
-        raise ValueError(f"{answer.size} answers need as many items and raters; give one of each an answer.")
     if people < 2:
         raise TooFewRatings(people, 2, "raters")
     kinds = tuple(name for name, _ in first_labels(answers, answer, width))
@@ -115,6 +118,18 @@ def dawid_skene(
         log_likelihood=likelihood,
         iterations=steps,
     )
+
+
+def _places(labels: Labels) -> IntArray:
+    """The place (n,) of each label in the order of all, which does not depend on that of the answers."""
+    if isinstance(labels, np.ndarray):
+        return np.asarray(np.unique(labels, return_inverse=True)[1].reshape(-1), dtype=np.int64)
+    place = {label: at for at, label in enumerate(sorted(set(labels), key=repr))}
+    return np.array([place[label] for label in labels], dtype=np.int64)
+
+
+def _in_order(labels: Labels, rows: IntArray) -> Labels:
+    return labels[rows] if isinstance(labels, np.ndarray) else [labels[row] for row in rows.tolist()]
 
 
 def _maximise(

@@ -72,14 +72,12 @@ def decide(
     for name, variance in variances.items():
         if not variance >= 0:
             raise out_of_range(f"The variance of {name}", 0, float("inf"), variance)
-    signal = sum(variances.get(name, 0.0) for name in SIGNAL)
+    signal = signal_of(variances)
     if signal <= 0:
         raise out_of_range("The variance of responses", 1e-12, float("inf"), signal)
-    between = variances.get("residual", 0.0) + (0.0 if same_raters else variances.get("rater", 0.0))
-    within = variances.get("order", 0.0) + variances.get("repeat", 0.0)
 
     def design(raters: int, repeats: int) -> Design:
-        error = between / raters + within / (raters * repeats)
+        error = error_of(variances, raters, repeats, same_raters=same_raters)
         return Design(raters, repeats, raters * (repeats + rater_cost), error, signal / (signal + error))
 
     found = [design(r, k) for r in range(1, max_raters + 1) for k in range(1, max_repeats + 1)]
@@ -95,6 +93,18 @@ def decide(
         gain_of_rater=design(2, 1).reliability - start.reliability,
         gain_of_repeat=design(1, 2).reliability - start.reliability,
     )
+
+
+def signal_of(variances: Mapping[str, float]) -> float:
+    """The variance of responses: model + item + response."""
+    return sum(variances.get(name, 0.0) for name in SIGNAL)
+
+
+def error_of(variances: Mapping[str, float], raters: int, repeats: int, *, same_raters: bool = False) -> float:
+    """The variance of the error of a mean by so many raters who are asked so often: see decide."""
+    between = variances.get("residual", 0.0) + (0.0 if same_raters else variances.get("rater", 0.0))
+    within = variances.get("order", 0.0) + variances.get("repeat", 0.0)
+    return between / raters + within / (raters * repeats)
 
 
 def cheapest_design(study: DecisionStudy, target: float) -> Design:

@@ -233,7 +233,7 @@ def _by_moments(rows: _Rows) -> tuple[float, float, float, float]:
     if rows.drifting:
         fixed = _fixed(rows)
         adjusted = rows.y - fixed @ np.linalg.lstsq(fixed, rows.y, rcond=None)[0]
-    split = split_variance(adjusted, {"rater": rows.rater, "item": rows.item}, draws=0).components
+    split = split_variance(adjusted, {"rater": rows.rater, "item": rows.item}).components
     return split["rater"].variance, 0.0, split["item"].variance, split["residual"].variance
 
 

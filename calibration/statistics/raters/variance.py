@@ -10,22 +10,18 @@ scores. Own computation.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
-from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
-
-VarianceInterval: TypeAlias = Literal["parametric95", "none"]
+from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 _Source: TypeAlias = tuple[IntArray, int]
 """Codes (n,) of a source's levels and their number."""
 
 SEPARABLE = 1e-9
 """Smallest singular value of the scaled equations below which two effects cannot be told apart."""
-
-SIMULATED_AT_ONCE = 4_000_000
 
 
 class ConfoundedEffects(NoStatistic):
@@ -45,13 +41,11 @@ class Component:
     """One source: its `variance` in squared points (never negative), `share` of the total, and number of `levels`.
 
     `raw` is the unbiased estimate, which may lie below 0; then `variance` is 0 and the others are estimated
-    without it. low and high hold the middle 95 % of estimates from scores simulated with the estimated variances.
+    without it.
     """
 
     variance: float
     share: float
-    low: float
-    high: float
     raw: float
     levels: int
 
@@ -67,31 +61,104 @@ class VarianceSplit:
     total: float
     n: int
     single: tuple[str, ...]
-    interval_kind: VarianceInterval
-    draws: int
 
 
-def split_ratings(
-    scores: FloatArray,
-    *,
-    items: Labels,
-    raters: Labels,
-    models: Labels | None = None,
-    orders: Labels | None = None,
-    draws: int = 200,
-    seed: int = 0,
-) -> VarianceSplit:
-    """The variance of scores (n,) split by source; with one label per score in every list.
+class Sources:
+    """The sources of n scores, coded once for estimates from all of the scores and from parts of them.
+
+    `names` has every source of more than one level and then the noise, `single` the sources of one level.
+    """
+
+    def __init__(self, sources: Mapping[str, Labels], noise: str) -> None:
+        coded = {name: cluster_codes(labels) for name, labels in sources.items()}
+        self.single = tuple(name for name, (_, levels) in coded.items() if levels < 2)
+        self.coded = {name: pair for name, pair in coded.items() if name not in self.single}
+        self.names = [*self.coded, noise]
+        kept = list(self.coded.values())
+        self._sources = kept
+        self._finest = max(range(len(kept)), key=lambda place: kept[place][1], default=0)
+        self._cells: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
+        for k, (first, levels) in enumerate(kept):
+            for other, (second, _) in enumerate(kept[: k + 1]):
+                cells, codes = np.unique(second * levels + first, return_inverse=True)
+                self._cells[k, other] = codes.reshape(-1), cells
+
+    def estimate(self, y: FloatArray, kept: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Unbiased estimates and variances that are not negative, each (names,), from y (n,) or its `kept` part.
+
+        Raises ConfoundedEffects.
+        """
+        weight = np.ones(y.size) if kept is None else kept.astype(np.float64)
+        equations, forms = self._expectations(weight), self._forms(y, weight)
+        _check_separable(equations[:-1], self.names)
+        raw = _solved(equations[:-1], forms[:-1])
+        return raw, self._not_negative(equations, forms, raw)
+
+    def _expectations(self, weight: FloatArray) -> FloatArray:
+        """S (sources + 2, sources + 1) with E(form k) = sum over l of S_kl * variance_l, the forms as in _forms."""
+        size = len(self._sources) + 1
+        n = float(weight.sum())
+        counts = [np.bincount(codes, weight, levels) for codes, levels in self._sources]
+        squares = [float(count @ count) for count in counts]
+        found = np.zeros((size + 1, size))
+        for k, (_, levels) in enumerate(self._sources):
+            found[k, -1] = found[-1, k] = n - squares[k] / n
+            for other in range(k + 1):
+                codes, cells = self._cells[k, other]
+                together = np.bincount(codes, weight, cells.size)
+                firsts, seconds = cells % levels, cells // levels
+                crossed = together * counts[k][firsts] * counts[other][seconds]
+                value = float((together**2).sum() - 2 / n * crossed.sum())
+                found[k, other] = found[other, k] = value + squares[k] * squares[other] / n**2
+                for place, lines, source in ((k, firsts, other), (other, seconds, k)):
+                    if place == self._finest:
+                        found[-2, source] = n - float((together**2 / np.maximum(counts[place][lines], 1.0)).sum())
+        found[-2, -1] = n - (float((counts[self._finest] > 0).sum()) if self._sources else 1.0)
+        found[-1, -1] = n - 1
+        return found
+
+    def _forms(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """The forms (sources + 2,) whose expectations are known.
+
+        |Z_k' M y|^2 of each source (M centres), the squares within the source of most levels, all squares.
+        """
+        centred = weight * (y - float(weight @ y) / float(weight.sum()))
+        total = float(centred @ centred)
+        within, found = total, []
+        for place, (codes, levels) in enumerate(self._sources):
+            sums = np.bincount(codes, centred, levels)
+            found.append(float(sums @ sums))
+            if place == self._finest:
+                within -= float((sums**2 / np.maximum(np.bincount(codes, weight, levels), 1.0)).sum())
+        return np.array([*found, within, total])
+
+    def _not_negative(self, equations: FloatArray, forms: FloatArray, raw: FloatArray) -> FloatArray:
+        """Drop the most negative variance and solve for the rest, until none is negative.
+
+        Without the source of most levels, all squares take the place of those within it.
+        """
+        kept = np.arange(raw.size)
+        found = raw
+        while kept.size and float(found.min()) < 0:
+            kept = np.delete(kept, int(found.argmin()))
+            lines = np.where((kept == raw.size - 1) & (self._finest not in kept), raw.size, kept)
+            found = _solved(equations[np.ix_(lines, kept)], forms[lines])
+        variances = np.zeros(raw.size)
+        variances[kept] = found
+        return variances
+
+
+def sources_of(*, items: Labels, raters: Labels, models: Labels | None = None, orders: Labels | None = None) -> Sources:
+    """The sources of ratings with these labels (n,).
 
     items are instructions; with models, the cell of item and model is the source "response". orders are whatever
     differed in presentation (side, position in the session). Where a rater scored a cell more than once, "repeat" is the
     variance between its own answers and "residual" what the rater and the cell share (plus all unnamed);
-    without repeats the two are one, "residual"; where each cell has a single rater there is only "repeat". Raises
-    TooFewRatings, ConstantScores, ConfoundedEffects.
+    without repeats the two are one, "residual"; where each cell has a single rater there is only "repeat".
     """
     item, width = cluster_codes(items)
     rater, people = cluster_codes(raters)
-    sources: dict[str, IntArray] = {}
+    sources: dict[str, Labels] = {}
     cell = item
     if models is not None:
         model, kinds = cluster_codes(models)
@@ -105,23 +172,36 @@ def split_ratings(
         sources["item"] = item
     sources["rater"] = rater
     if orders is not None:
-        sources["order"] = cluster_codes(orders)[0]
+        sources["order"] = orders
     _, pair = np.unique(cell * people + rater, return_inverse=True)
     pair = pair.reshape(-1)
     pairs = int(pair.max(initial=-1)) + 1
     repeated = pair.size > pairs
     if repeated and pairs > int(cell.max(initial=-1)) + 1:
         sources["residual"] = pair
-    return split_variance(scores, sources, noise="repeat" if repeated else "residual", draws=draws, seed=seed)
+    return Sources(sources, "repeat" if repeated else "residual")
 
 
-def split_variance(
-    scores: FloatArray, sources: Mapping[str, Labels], *, noise: str = "residual", draws: int = 200, seed: int = 0
+def split_ratings(
+    scores: FloatArray, *, items: Labels, raters: Labels, models: Labels | None = None, orders: Labels | None = None
 ) -> VarianceSplit:
+    """The variance of scores (n,) split by the sources of sources_of.
+
+    Raises TooFewRatings, ConstantScores, ConfoundedEffects.
+    """
+    return split_by(scores, sources_of(items=items, raters=raters, models=models, orders=orders))
+
+
+def split_variance(scores: FloatArray, sources: Mapping[str, Labels], *, noise: str = "residual") -> VarianceSplit:
     """Variance components of scores (n,) by the sources' labels (n,) and, under the name `noise`, of the rest.
 
     Raises TooFewRatings under three scores, ConstantScores, ConfoundedEffects.
     """
+    return split_by(scores, Sources(sources, noise))
+
+
+def split_by(scores: FloatArray, sources: Sources) -> VarianceSplit:
+    """Variance components of scores (n,) by sources that were coded before; raises as split_variance does."""
     y = np.asarray(scores, dtype=np.float64)
     if y.size < 3:
         raise TooFewRatings(int(y.size), 3, "scores")
@@ -129,67 +209,21 @@ def split_variance(
         raise NoStatistic("Scores must be finite numbers; leave out the ones that are missing.")
     if np.ptp(y) == 0:
         raise ConstantScores("scores", float(y[0]))
-    coded = {name: cluster_codes(labels) for name, labels in sources.items()}
-    for name, (codes, _) in coded.items():
+    for name, (codes, _) in sources.coded.items():
         if codes.size != y.size:
             raise ValueError(f"{codes.size} labels of {name} for {y.size} scores; give one for each.")
-    single = tuple(name for name, (_, levels) in coded.items() if levels < 2)
-    kept = {name: pair for name, pair in coded.items() if name not in single}
-    names = [*kept, noise]
-    equations = _expectations(list(kept.values()), y.size)
-    _check_separable(equations[:-1], names)
-    forms = _quadratics(y[:, None], list(kept.values()))[:, 0]
-    raw = _solved(equations[:-1], forms[:-1])
-    variances = _not_negative(equations, forms, raw, _finest(list(kept.values())))
-    sample = _simulated(variances, list(kept.values()), equations, y.size, draws, seed)
-    low, high = np.quantile(sample, [0.025, 0.975], axis=0) if draws else (variances, variances)
+    raw, variances = sources.estimate(y)
     total = float(variances.sum())
-    levels = [count for _, count in kept.values()] + [y.size]
+    levels = [count for _, count in sources.coded.values()] + [y.size]
     return VarianceSplit(
         components={
-            name: Component(
-                float(variances[i]),
-                float(variances[i]) / total,
-                float(low[i]),
-                float(high[i]),
-                float(raw[i]),
-                levels[i],
-            )
-            for i, name in enumerate(names)
+            name: Component(float(variances[i]), float(variances[i]) / total, float(raw[i]), levels[i])
+            for i, name in enumerate(sources.names)
         },
         total=total,
         n=int(y.size),
-        single=single,
-        interval_kind="parametric95" if draws else "none",
-        draws=draws,
+        single=sources.single,
     )
-
-
-def _expectations(sources: list[_Source], n: int) -> FloatArray:
-    """S (sources + 2, sources + 1) with E(form k) = sum over l of S_kl * variance_l, the forms as in _quadratics."""
-    size = len(sources) + 1
-    counts = [np.bincount(codes, minlength=levels).astype(np.float64) for codes, levels in sources]
-    squares = [float(count @ count) for count in counts]
-    finest = _finest(sources)
-    found = np.zeros((size + 1, size))
-    for k, (first, levels) in enumerate(sources):
-        found[k, -1] = found[-1, k] = n - squares[k] / n
-        for other, (second, _) in enumerate(sources):
-            cells, together = np.unique(second * levels + first, return_counts=True)
-            lines, squared = cells % levels, together.astype(np.float64) ** 2
-            crossed = counts[k][lines] * counts[other][cells // levels]
-            value = float(squared.sum() - 2 / n * (together * crossed).sum())
-            found[k, other] = value + squares[k] * squares[other] / n**2
-            if k == finest:
-                found[-2, other] = n - float((squared / counts[k][lines]).sum())
-    found[-2, -1] = n - (sources[finest][1] if sources else 1)
-    found[-1, -1] = n - 1
-    return found
-
-
-def _finest(sources: list[_Source]) -> int:
-    """The place of the source of most levels."""
-    return max(range(len(sources)), key=lambda place: sources[place][1], default=0)
 
 
 def _check_separable(equations: FloatArray, names: list[str]) -> None:
@@ -207,62 +241,5 @@ def _check_separable(equations: FloatArray, names: list[str]) -> None:
     raise ConfoundedEffects(names[first], names[second])
 
 
-def _quadratics(y: FloatArray, sources: list[_Source]) -> FloatArray:
-    """The forms whose expectations are known, of every column of y (n, b): (sources + 2, b).
-
-    |Z_k' M y|^2 of each source (M centres), the squares within the source of most levels, all squares.
-    """
-    from scipy.sparse import csr_array
-
-    centred = y - y.mean(axis=0)
-    total = (centred**2).sum(axis=0)
-    within = total
-    rows = []
-    for place, (codes, levels) in enumerate(sources):
-        shape = (levels, codes.size)
-        table = csr_array((np.ones(codes.size), (codes, np.arange(codes.size))), shape=shape)
-        sums = np.asarray(table @ centred)
-        rows.append((sums**2).sum(axis=0))
-        if place == _finest(sources):
-            within = within - (sums**2 / np.bincount(codes, minlength=levels)[:, None]).sum(axis=0)
-    rows += [within, total]
-    return np.asarray(np.vstack(rows), dtype=np.float64)
-
-
-def _not_negative(equations: FloatArray, forms: FloatArray, raw: FloatArray, finest: int) -> FloatArray:
-    """Drop the most negative variance and solve for the rest, until none is negative.
-
-    Without the source of most levels, all squares take the place of those within it.
-    """
-    kept = np.arange(raw.size)
-    found = raw
-    while kept.size and float(found.min()) < 0:
-        kept = np.delete(kept, int(found.argmin()))
-        lines = np.where((kept == raw.size - 1) & (finest not in kept), raw.size, kept)
-        found = _solved(equations[np.ix_(lines, kept)], forms[lines])
-    variances = np.zeros(raw.size)
-    variances[kept] = found
-    return variances
-
-
 def _solved(equations: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(equations, right), dtype=np.float64)
-
-
-def _simulated(
-    variances: FloatArray, sources: list[_Source], equations: FloatArray, n: int, draws: int, seed: int
-) -> FloatArray:
-    """Estimates (draws, sources + 1) from normal scores with these variances in the same design."""
-    rng = np.random.default_rng(seed)
-    found = []
-    at_once = max(1, SIMULATED_AT_ONCE // n)
-    for start in range(0, draws, at_once):
-        width = min(at_once, draws - start)
-        y = rng.normal(scale=np.sqrt(variances[-1]), size=(n, width))
-        for variance, (codes, levels) in zip(variances, sources, strict=False):
-            y += rng.normal(scale=np.sqrt(variance), size=(levels, width))[codes]
-        forms = _quadratics(y, sources)
-        raw = _solved(equations[:-1], forms[:-1])
-        columns = zip(forms.T, raw.T, strict=True)
-        found += [_not_negative(equations, form, column, _finest(sources)) for form, column in columns]
-    return np.array(found).reshape(len(found), variances.size)

@@ -1,18 +1,17 @@
-"""Blocks of the raters page on severity, drift, sources of variance and consensus labels."""
+"""Blocks of the raters page on severity, drift, hints and consensus labels."""
 
 from django.utils.translation import gettext
 
 from annotation.models import Study
 from annotation.policies.policies import Policies
 from calibration.figures.charts import Bar, interval_bars
-from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.reports.codec import Missing
 from calibration.reports.people.populations import EstimateForBoth
-from calibration.reports.rater_effects import Consensus, Designs, HintEffects, Severities, Variances
+from calibration.reports.rater_effects import Consensus, HintEffects, Severities
 from calibration.statistics.raters.severity_spread import SeveritySpread
 from calibration.statistics.shares import Share
-from calibration.web.blocks import Block, Column, Table, cells_of, interval_cells
+from calibration.web.blocks import Block, Column, Table, interval_cells
 from calibration.web.messages.intervals import estimate_words, range_words
 from calibration.web.messages.names import criterion_name
 from calibration.web.messages.populations import both_columns, estimate_cells, said_for_both
@@ -183,142 +182,6 @@ def _spread_words(found: Severities, spread: SeveritySpread | Missing) -> str:
             "interval) on a scale of %(low)s to %(high)s. About %(n)s instructions would show one of %(worth)s points."
         )
         % words
-    )
-
-
-def source_name(source: str) -> str:
-    names = {
-        "model": gettext("model"),
-        "item": gettext("instruction"),
-        "response": gettext("response"),
-        "rater": gettext("severity of the rater"),
-        "order": gettext("display order"),
-        "repeat": gettext("repeat by the same rater"),
-        "residual": gettext("interaction of rater and response, and error"),
-    }
-    return names.get(source, source)
-
-
-def variance_block(found: Variances | Missing) -> Block:
-    title = gettext("Sources of variance in the scores")
-    if isinstance(found, Missing):
-        return Block("variance", title, reason=reason_of(found))
-    total, kind = found.total or 1.0, found.interval_kind
-    parts = found.components
-    figure = interval_bars(
-        [
-            Bar(source_name(name), *cells_of(100 * one.share, 100 * one.low / total, 100 * one.high / total, kind))
-            for name, one in parts.items()
-        ],
-        title=title,
-        x_title=gettext("Share of the variance of a single score, in percent"),
-    )
-    table = Table(
-        [
-            Column(gettext("Source")),
-            *Column.interval(gettext("Variance"), 3),
-            Column(gettext("Share"), 3),
-            Column(gettext("Unbiased estimate"), 3),
-            Column(gettext("Levels"), 0),
-        ],
-        [
-            [source_name(name), *cells_of(one.variance, one.low, one.high, kind), one.share, one.raw, one.levels]
-            for name, one in parts.items()
-        ],
-    )
-    if isinstance(found.design, Missing):
-        answer, notes = reason_of(found.design), []
-    else:
-        answer, notes = _recommendation(found.design, "repeat" in parts), _design_notes(found.design)
-    return Block(
-        "variance",
-        title,
-        answer=answer,
-        figure=figure,
-        table=table,
-        notes=notes,
-        caption=gettext(
-            "Lines show the middle 95 %% of the estimates from scores that were simulated with these variances."
-        )
-        % {}
-        if kind != "none"
-        else "",
-    )
-
-
-def _recommendation(design: Designs, repeated: bool) -> str:
-    best = design.best
-    if not repeated:
-        return gettext(
-            "A second rater increases the reliability of a response's score by %(rater)s, and five raters reach "
-            "%(reliability)s. How much a repeat by the same rater helps is unknown, because nobody was asked twice."
-        ) % {"rater": number(design.gain_of_rater), "reliability": number(best.reliability)}
-    better = (
-        gettext(
-            "By these estimates, whose order is not tested, adding a rater helps more than asking the same rater again"
-        )
-        if design.gain_of_rater >= design.gain_of_repeat
-        else gettext(
-            "By these estimates, whose order is not tested, asking the same rater again helps more than adding one"
-        )
-    )
-    return gettext(
-        "%(better)s: compared with a single answer, a second rater increases reliability by %(rater)s and a repeat "
-        "increases it by %(repeat)s. With five answers per response, the best design is %(raters)d raters asked "
-        "%(repeats)d times each (reliability %(reliability)s)."
-    ) % {
-        "better": better,
-        "rater": number(design.gain_of_rater),
-        "repeat": number(design.gain_of_repeat),
-        "raters": best.raters,
-        "repeats": best.repeats,
-        "reliability": number(best.reliability),
-    }
-
-
-def _design_notes(design: Designs) -> list[str]:
-    said = []
-    for target, one in design.targets.items():
-        if one is None:
-            said.append(gettext("Even 20 raters do not reach a reliability of %(target)s.") % {"target": target})
-        else:
-            said.append(
-                gettext("A reliability of %(target)s requires %(raters)d raters asked %(repeats)d times each.")
-                % {"target": target, "raters": one.raters, "repeats": one.repeats}
-            )
-    return said
-
-
-def design_curve(found: Variances | Missing) -> Block | None:
-    """Draw reliability by number of raters who are asked once or twice; None where no design was computed."""
-    if isinstance(found, Missing) or isinstance(found.design, Missing):
-        return None
-    designs = found.design.designs
-    names = {1: gettext("asked once"), 2: gettext("asked twice")}
-    series = [
-        Curve(name, [(one.raters, one.reliability) for one in designs if one.repeats == repeats])
-        for repeats, name in names.items()
-    ]
-    title = gettext("Reliability by number of raters")
-    return Block(
-        "designs",
-        title,
-        figure=curves(
-            series,
-            title=title,
-            x_title=gettext("Raters per response"),
-            y_title=gettext("Reliability of a response's mean score"),
-        ),
-        table=Table(
-            [
-                Column(gettext("Raters"), 0),
-                Column(gettext("Times asked"), 0),
-                Column(gettext("Reliability"), 3),
-                Column(gettext("Error variance"), 3),
-            ],
-            [[one.raters, one.repeats, one.reliability, one.error_variance] for one in designs],
-        ),
-        folded=True,
     )
 
 

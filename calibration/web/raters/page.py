@@ -29,15 +29,9 @@ from calibration.web.messages.populations import said_for_both
 from calibration.web.messages.reasons import error_words, reason_of
 from calibration.web.messages.statistics import cluster_words
 from calibration.web.raters.behaviour import habit_blocks
-from calibration.web.raters.effects import (
-    consensus_block,
-    design_curve,
-    hint_blocks,
-    label_words,
-    severity_block,
-    variance_block,
-)
+from calibration.web.raters.effects import consensus_block, hint_blocks, label_words, severity_block
 from calibration.web.raters.scale_use import scale_use_block, task_labels_block, truth_blocks
+from calibration.web.raters.variance import variance_blocks
 from calibration.web.serving import PageKind
 from core.messages.counts import counted
 
@@ -47,7 +41,6 @@ MOST_BARS = 40
 def raters_page(study: Study, report: Raters) -> ResultPage:
     if isinstance(report, Missing):
         return ResultPage(raters_title(), reason_of(report), [], [])
-    designs = design_curve(report.variance)
     return ResultPage(
         title=raters_title(),
         opening=_opening(report),
@@ -62,8 +55,7 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
             *hint_blocks(study, report.hints),
             severity_block(report.severity, report.spread),
             scale_use_block(report.scale_use),
-            variance_block(report.variance),
-            *([designs] if designs else []),
+            *variance_blocks(study, report.variance),
             consensus_block(study, report.criterion, report.consensus),
             *task_labels_block(study, report.consensus, label_words(study, report.criterion)),
             *habit_blocks(report.habits),
@@ -84,6 +76,8 @@ def raters_page(study: Study, report: Raters) -> ResultPage:
             "calibration.statistics.raters.posteriors",
             "calibration.statistics.raters.truth",
             "calibration.statistics.raters.variance",
+            "calibration.statistics.raters.variance_populations",
+            "calibration.statistics.raters.decision",
             "calibration.statistics.raters.consensus",
             "calibration.statistics.raters.behaviour",
             "calibration.statistics.raters.hints",

@@ -1,6 +1,5 @@
 """The page of a benchmark's curation: what would go and why, decisions of people, and the tag for those that stay."""
 
-from dataclasses import asdict
 from typing import cast
 
 from django.contrib import messages
@@ -14,18 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
-from core.background import send_after_commit
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.web.addresses import full_slug
-from generation.curation.curating import (
-    CuratedInstruction,
-    Curation,
-    apply_curation,
-    ask_difficulty,
-    checked_tag,
-    curation_of,
-)
+from generation.curation import applying
+from generation.curation.curating import CuratedInstruction, Curation, ask_difficulty, curation_of
 from generation.curation.reviews import VERBS, decide, decisions_of
 from generation.curation.rules.filters import Reason
 from generation.library.access import benchmark_read_by
@@ -33,8 +25,6 @@ from generation.models import Benchmark, Instruction
 from generation.web.curation.forms import REASONS, CurationForm, usual_values
 
 ON_A_PAGE = 50
-MOST_INSTRUCTIONS = 5_000
-"""More are curated by a worker, without a list of what would go."""
 STAYING = "stay"
 
 
@@ -48,20 +38,19 @@ def curation(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and not leads:
         raise PermissionDenied
     form = CurationForm(request.GET if "shortest" in request.GET else usual_values())
-    total = benchmark.instructions.count()
     if request.method == "POST":
-        return _changed(request, benchmark, form, total)
-    context = {"benchmark": benchmark, "form": form, "leads": leads, "total": total, "most": MOST_INSTRUCTIONS}
-    if total > MOST_INSTRUCTIONS and form.is_valid():
+        return _changed(request, benchmark, form)
+    total = benchmark.instructions.count()
+    context = {"benchmark": benchmark, "form": form, "leads": leads, "total": total, "most": applying.MOST_INSTRUCTIONS}
+    if total > applying.MOST_INSTRUCTIONS and form.is_valid():
         tag = form.cleaned_data["tag"]
-        tags = benchmark.instructions.order_by().values_list("tags", flat=True)
-        context |= {"tag": tag, "tagged": sum(tag in some for some in tags.iterator())}
+        context |= {"tag": tag, "tagged": applying.number_tagged(benchmark, tag)}
     elif form.is_valid():
         context |= _found(request, curation_of(benchmark, form.rules), form.cleaned_data["tag"])
     return render(request, "generation/curation.html", context, status=200 if form.is_valid() else 422)
 
 
-def _changed(request: HttpRequest, benchmark: Benchmark, form: CurationForm, total: int) -> HttpResponse:
+def _changed(request: HttpRequest, benchmark: Benchmark, form: CurationForm) -> HttpResponse:
     """Apply the rules, record a decision, or make the questions about difficulty."""
     user = cast(User, request.user)
     action = request.POST.get("action", "")
@@ -76,18 +65,17 @@ def _changed(request: HttpRequest, benchmark: Benchmark, form: CurationForm, tot
         elif action == "ask":
             questions = ask_difficulty(benchmark, by=user)
             return redirect("generation:start_run", full_slug(questions))
-        elif action == "apply" and form.is_valid() and total > MOST_INSTRUCTIONS:
-            tag = checked_tag(form.cleaned_data["tag"])
-            send_after_commit("generation.curate", benchmark.pk, asdict(form.rules), tag, user.pk)
-            messages.success(request, gettext("A worker applies the rules. Open this page again in some minutes."))
         elif action == "apply" and form.is_valid():
-            tagged = apply_curation(curation_of(benchmark, form.rules), form.cleaned_data["tag"], by=user)
-            told = ngettext(
-                "%(n)s instruction has the tag %(tag)s now.",
-                "%(n)s instructions have the tag %(tag)s now.",
-                tagged.kept,
-            )
-            messages.success(request, told % {"n": f"{tagged.kept:,}", "tag": form.cleaned_data["tag"]})
+            tagged = applying.apply_rules(benchmark, form.rules, form.cleaned_data["tag"], by=user)
+            if tagged is None:
+                messages.success(request, gettext("A worker applies the rules. Open this page again in some minutes."))
+            else:
+                told = ngettext(
+                    "%(n)s instruction has the tag %(tag)s now.",
+                    "%(n)s instructions have the tag %(tag)s now.",
+                    tagged.kept,
+                )
+                messages.success(request, told % {"n": f"{tagged.kept:,}", "tag": form.cleaned_data["tag"]})
         elif action != "apply":
             raise Http404
     except UserError as error:

@@ -22,6 +22,7 @@ from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.endpoints.pricing import price_of
 from generation.endpoints.probing import in_words, probe_endpoint
+from generation.endpoints.registration import LONGEST_MODEL_NAME, MOST_OFFERED, add_models, models_to_add
 from generation.library.removal import StillUsed, remove
 from generation.models import Endpoint, LanguageModel
 from generation.web.endpoints.forms import EndpointForm, ModelForm
@@ -211,6 +212,44 @@ def test_endpoint(request: Request, workspace: str, pk: int) -> Response:
         except UserError as error:
             raise Unusable(for_reader(error)) from error
     return Response(EndpointSerializer(found).data)
+
+
+class FoundModelsSerializer(serializers.Serializer[Any]):
+    names = serializers.ListField(child=serializers.CharField())
+
+
+class WantedFoundModelsSerializer(serializers.Serializer[Any]):
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_MODEL_NAME),
+        min_length=1,
+        max_length=MOST_OFFERED,
+        help_text="Of those that GET on this address returns.",
+    )
+
+
+@extend_schema(methods=["GET"], operation_id="found_models", responses=FoundModelsSerializer)
+@extend_schema(
+    methods=["POST"],
+    operation_id="add_found_models",
+    parameters=[KEY],
+    request=WantedFoundModelsSerializer,
+    responses={201: ServedModelSerializer(many=True)},
+    examples=[OpenApiExample("One", {"names": ["qwen2.5-7b"]}, request_only=True)],
+)
+@api_view(["GET", "POST"])
+@needs(Scope.CHANGE)
+@once
+def found_models(request: Request, workspace: str, pk: int) -> Response:
+    """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads)."""
+    found = _endpoint_of(workspace_to_change(request, workspace), pk)
+    if request.method != "POST":
+        return Response({"names": models_to_add(found)})
+    names = checked(WantedFoundModelsSerializer(data=request.data))["names"]
+    if unknown := set(names) - set(models_to_add(found)):
+        told = _("The endpoint's last test listed no model %(name)s that is not there yet.")
+        raise Unusable(told % {"name": repr(min(unknown)[:50])})
+    made = add_models(found, names, asking(request))
+    return Response(ServedModelSerializer(made, many=True).data, status=201)
 
 
 @extend_schema(

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.access import Scope, needs
+from accounts.api.headers import IF_MATCH
 from accounts.api.lists import CURSOR, SIZE, Unusable, asking, checked, paged
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
@@ -22,6 +23,7 @@ from generation.library.access import benchmark_at, run_read_by, runs_read_by
 from generation.models import MAIN_EXPERIMENT, GenerationRun
 from generation.responses.plan import EXPERIMENTS, Prefill, default_parameters
 from generation.responses.runs import GENERATION, cancel_run, pause_run, progress_of, retry_failed, start_run
+from generation.web.budgets import BUDGET, BudgetSerializer, set_budget
 from generation.web.responses.pages import generation_form, planned, served_models, wanted_by
 
 NUMBER: dict[str, Any] = {"required": False, "allow_null": True, "min_value": 1}
@@ -207,3 +209,24 @@ def steer_generation(request: Request, public_id: str, verb: str) -> Response:
         raise Unusable(str(error)) from error
     found.refresh_from_db()
     return Response(GenerationRunSerializer(found).data)
+
+
+@extend_schema(methods=["GET"], operation_id="generation_budget", responses=BudgetSerializer)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="set_generation_budget",
+    parameters=[IF_MATCH],
+    request=BudgetSerializer,
+    responses=BudgetSerializer,
+    examples=[BUDGET],
+)
+@api_view(["GET", "PUT"])
+@needs(Scope.READ, put=Scope.RUN)
+def generation_budget(request: Request, public_id: str) -> Response:
+    """Return what a generation run may spend, or set it (for owners and leads), also while it is running."""
+    found = run_read_by(asking(request), public_id)
+    if request.method != "PUT":
+        return Response(BudgetSerializer(found).data)
+    if not leads_workspace_of(asking(request), found):
+        raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
+    return Response(set_budget(request, found))

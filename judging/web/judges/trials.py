@@ -15,18 +15,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User, Workspace
-from accounts.permissions import results_page, workspaces_led_by, workspaces_read_by
+from accounts.permissions import results_page, workspaces_led_by
 from annotation.models import Task
 from calibration.figures.drawing import shortest
 from core.errors import UserError
 from core.messages.rendering import for_reader
-from core.web.access import visible_or_404
 from generation.endpoints.pricing import currency_of, price_of
 from judging.methods import messages as reply_messages
 from judging.methods.parsing import Unscored, Why
 from judging.models import Judge, PromptTrial, TrialItem
 from judging.runs.life_cycle import REASON_TEXTS, NotPossible, cancel_run
 from judging.runs.verdict_lists import MeanScore
+from judging.trials.access import trial_read_by
 from judging.trials.chosen_tasks import tasks_to_try
 from judging.trials.records import KEPT, SIZES, TrialPrice, begin_trial, draft_judge, price_of_trial
 from judging.trials.results import TriedAnswer, TriedCriterion, reason_of, result_of
@@ -141,7 +141,7 @@ def trial_state(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def stop_trial(request: HttpRequest, public_id: str) -> HttpResponse:
     """End a trial; a call that is under way still comes back and is kept."""
-    found = _trial_of(request, public_id)
+    found = trial_read_by(cast(User, request.user), public_id)
     if not _leads(request, found):
         raise PermissionDenied
     with suppress(NotPossible):  # It may have ended a moment before.
@@ -150,7 +150,7 @@ def stop_trial(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 def _context(request: HttpRequest, public_id: str) -> dict[str, object]:
-    found = _trial_of(request, public_id)
+    found = trial_read_by(cast(User, request.user), public_id)
     result = result_of(found)
     return {
         "trial": found,
@@ -215,15 +215,6 @@ def _criterion(one: TriedCriterion) -> CriterionRow:
         people,
         "" if one.difference is None else shortest(round(one.difference, 2), signed=True),
         one.reason,
-    )
-
-
-def _trial_of(request: HttpRequest, public_id: str) -> PromptTrial:
-    workspaces = workspaces_read_by(cast(User, request.user))
-    found = PromptTrial.objects.filter(language_model__workspace__in=workspaces, public_id=public_id)
-    return visible_or_404(
-        found.select_related("language_model__workspace", "language_model__endpoint", "created_by"),
-        message=gettext("There is no such trial. Trials are deleted after %(n)d days.") % {"n": KEPT.days},
     )
 
 

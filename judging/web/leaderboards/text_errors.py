@@ -8,11 +8,8 @@ from django.utils.translation import gettext
 
 from calibration.statistics.agreement.proportions import wilson_ends
 from calibration.web.blocks import Block, Column, Table
-from generation.library.error_modes import ModelErrors, Passage, base_of
+from generation.library.error_modes import PASSAGES_OF_EACH, ModelErrors, base_of, first_passages
 from generation.text_metrics.error_modes import LENGTH, MEANINGLESS, MODES, REFUSAL, REPETITION
-
-PASSAGES_OF_EACH = 5
-"""Passages shown of each model and mode; the command prints all of them."""
 
 
 def error_blocks(rows: Sequence[ModelErrors] | str) -> list[Block]:
@@ -57,10 +54,7 @@ def _shares(row: ModelErrors) -> list[Any]:
 
 def _passages(rows: Sequence[ModelErrors]) -> Block:
     names = _names()
-    shown: list[Passage] = []
-    for row in rows:
-        for mode in MODES:
-            shown += [passage for passage in row.passages if passage.mode == mode][:PASSAGES_OF_EACH]
+    shown = [passage for row in rows for passage in first_passages(row)]
     title = gettext("Passages with errors")
     if not shown:
         return Block("passages", title, reason=gettext("None of the responses read has one of these errors."))

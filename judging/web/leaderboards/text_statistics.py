@@ -1,11 +1,8 @@
 """Text statistics of a benchmark's responses: the page with its figures, tables and files."""
 
-from collections.abc import Callable, Sequence
-from hashlib import sha256
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
-from django.core.cache import cache
-from django.db.models import Count, Max
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
@@ -18,17 +15,14 @@ from calibration.web.blocks import Block, Choice, Column, ResultPage, Table
 from calibration.web.serving import file_of
 from core.errors import UserError
 from generation.library.access import benchmark_read_by
-from generation.library.error_modes import ModelErrors, error_modes
-from generation.library.error_phrases import rules_of
-from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts, responses_of, text_statistics
+from generation.library.error_modes import ModelErrors
+from generation.library.kept_statistics import READ_OF_EACH, kept_errors, kept_statistics
+from generation.library.text_statistics import Mean, ModelTexts, experiments_with_texts
 from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.responses.plan import EXPERIMENTS
 from generation.web.responses.forms import experiment_label
 from judging.web.leaderboards.text_errors import error_blocks
 
-T = TypeVar("T")
-READ_OF_EACH = (20, 50, 200)
-KEPT_SECONDS = 7 * 24 * 3600
 METHOD = (
     _(
         "Lengths cover all responses. Statistics that require reading the texts use a random sample of equal size "
@@ -59,7 +53,7 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     known = {*EXPERIMENTS, *experiments_with_texts(benchmark)}
     if experiment not in known or each not in map(str, READ_OF_EACH):
         raise Http404(gettext("This benchmark has no such experiment."))
-    rows = _statistics(benchmark, experiment, int(each))
+    rows = kept_statistics(benchmark, experiment, int(each))
     page = _page(benchmark, rows, _errors_of(benchmark, experiment, int(each)), experiment, each) if rows else None
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], benchmark.slug)
@@ -69,38 +63,12 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "judging/text_statistics.html", context)
 
 
-def _statistics(benchmark: Benchmark, experiment: str, each: int) -> list[ModelTexts]:
-    """Cached until a response is added or removed."""
-    return _kept(
-        f"text-statistics-{_state(benchmark, experiment)}-{each}",
-        lambda: text_statistics(benchmark, experiment=experiment, each=each),
-    )
-
-
 def _errors_of(benchmark: Benchmark, experiment: str, each: int) -> list[ModelErrors] | str:
-    """Return the models' errors by the workspace's rules, cached as the statistics are; else why there are none."""
+    """Return the models' errors by the workspace's rules; else why there are none."""
     try:
-        rules = rules_of(benchmark.workspace)
+        return kept_errors(benchmark, experiment, each)
     except UserError as error:
         return str(error)
-    named = sha256(repr(rules).encode()).hexdigest()[:16]
-    return _kept(
-        f"error-modes-{_state(benchmark, experiment)}-{each}-{named}",
-        lambda: error_modes(benchmark, experiment=experiment, each=each, rules=rules),
-    )
-
-
-def _state(benchmark: Benchmark, experiment: str) -> str:
-    state = responses_of(benchmark, experiment).aggregate(n=Count("pk"), last=Max("pk"))
-    return f"{benchmark.pk}-{experiment}-{state['n']}-{state['last']}"
-
-
-def _kept(key: str, compute: Callable[[], list[T]]) -> list[T]:
-    known: list[T] | None = cache.get(key)
-    if known is None:
-        known = compute()
-        cache.set(key, known, KEPT_SECONDS)
-    return list(known)
 
 
 def _page(

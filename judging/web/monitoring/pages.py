@@ -1,12 +1,11 @@
 """Pages of drift monitors: the list, a new one, one with its rounds, and its controls."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,25 +17,23 @@ from accounts.permissions import leads_workspace_of, results_page, workspaces_le
 from annotation.models import Rater, Study
 from calibration.web.blocks import ResultPage
 from calibration.web.serving import file_of
-from core.background import send_after_commit
-from core.web.access import visible_or_404
 from judging.models import Judge, JudgeRun, Watch
+from judging.monitoring.access import judges_to_monitor, monitor_read_by, monitors_read_by, studies_to_monitor
 from judging.monitoring.monitors import (
+    LARGEST,
     LONGEST_PAUSE,
     USUAL_SIZE,
     WatchRefused,
+    ask_now,
     change_terms,
     create_watch,
     set_active,
     set_baseline,
-    start_round,
 )
-from judging.monitoring.readings import last_check, readings
+from judging.monitoring.readings import last_check, readings, row_of
 from judging.web.judges.method_messages import method_words
 from judging.web.monitoring.blocks import watch_panel
 from judging.web.monitoring.moved import baseline_rows, moved_rows
-
-LARGEST = 100_000
 
 
 class TermsForm(forms.Form):
@@ -78,13 +75,7 @@ class WatchForm(TermsForm):
         study, judge = self.fields["study"], self.fields["judge"]
         assert isinstance(study, forms.ModelChoiceField)
         assert isinstance(judge, forms.ModelChoiceField)
-        study.queryset = Study.objects.filter(workspace__in=workspaces, tasks__isnull=False).distinct().order_by("slug")
-        judge.queryset = (
-            Judge.objects.filter(workspace__in=workspaces)
-            .filter(Q(language_model__endpoint__isnull=False) | Q(jurors__isnull=False))
-            .select_related("rater")
-            .distinct()
-        )
+        study.queryset, judge.queryset = studies_to_monitor(workspaces), judges_to_monitor(workspaces)
         study.label_from_instance = lambda obj: str(obj.name)  # type: ignore[method-assign]
         judge.label_from_instance = lambda obj: f"{obj.rater.name} · {method_words(obj.method).name}"  # type: ignore[method-assign]
 
@@ -93,9 +84,9 @@ class WatchForm(TermsForm):
 @results_page
 def watches(request: HttpRequest) -> HttpResponse:
     """All drift monitors of the reader's workspaces, with the result of their latest round."""
-    found = list(_readable(request))
-    rows = [_row(watch) for watch in found]
-    leads = workspaces_led_by(cast(User, request.user)).exists()
+    user = cast(User, request.user)
+    rows = [row_of(watch) for watch in list(monitors_read_by(user))]
+    leads = workspaces_led_by(user).exists()
     return render(request, "judging/watches.html", {"rows": rows, "leads": leads})
 
 
@@ -137,7 +128,7 @@ def new_watch(request: HttpRequest) -> HttpResponse:
 @results_page
 def watch(request: HttpRequest, public_id: str) -> HttpResponse:
     """One monitor with its rounds; ?file= is one of its figures or tables."""
-    found = _watch_of(request, public_id)
+    found = monitor_read_by(cast(User, request.user), public_id)
     read = readings(found)
     panel = watch_panel(found, read)
     if "file" in request.GET:
@@ -165,8 +156,8 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def new_baseline(request: HttpRequest, public_id: str) -> HttpResponse:
     """Ask whether the latest round is to become the baseline of later ones, and do it."""
-    found = _watch_of(request, public_id)
     user = cast(User, request.user)
+    found = monitor_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     run, changed = last_check(found)
@@ -189,8 +180,8 @@ def new_baseline(request: HttpRequest, public_id: str) -> HttpResponse:
 @results_page
 def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
     """Pause, resume, change (interval and cost) or run (start a round now)."""
-    found = _watch_of(request, public_id)
     user = cast(User, request.user)
+    found = monitor_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
     action = request.POST.get("action", "")
@@ -206,7 +197,7 @@ def control_watch(request: HttpRequest, public_id: str) -> HttpResponse:
                 messages.warning(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
     elif action == "run":
         try:
-            send_after_commit("judging.work", start_round(found, clock=timezone.now, user=user).pk, kept=False)
+            ask_now(found, clock=timezone.now, user=user)
             messages.success(request, gettext("A round has started."))
         except WatchRefused as error:
             messages.warning(request, str(error))
@@ -236,30 +227,3 @@ def changed_since(judge: Rater) -> list[Watch]:
     """Return the monitors by which this judge is flagged."""
     found = Watch.objects.filter(judge__rater=judge, rounds__manifest__watch__flagged=True).distinct()
     return [one for one in found.select_related("judge__rater", "study__workspace") if last_check(one)[1]]
-
-
-@dataclass(frozen=True)
-class WatchRow:
-    """A row of the list: the latest evaluated round, and the latest of all if that is not finished."""
-
-    watch: Watch
-    looked_at: JudgeRun | None
-    changed: bool
-    unfinished: JudgeRun | None
-
-
-def _row(watch: Watch) -> WatchRow:
-    looked_at, changed = last_check(watch)
-    latest = watch.rounds.order_by("-created_at").first()
-    over = latest is None or latest.status == JudgeRun.Status.FINISHED
-    return WatchRow(watch, looked_at, changed, None if over else latest)
-
-
-def _readable(request: HttpRequest) -> "QuerySet[Watch]":
-    workspaces = workspaces_read_by(cast(User, request.user))
-    return Watch.objects.filter(study__workspace__in=workspaces).select_related("judge__rater", "study__workspace")
-
-
-def _watch_of(request: HttpRequest, public_id: str) -> Watch:
-    found = _readable(request).filter(public_id=public_id)
-    return visible_or_404(found, message=gettext("There is no such drift monitor."))

@@ -1,16 +1,18 @@
 """The results of a run, for its page and as downloads: report, manifest, and every item with its cost."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, Sum
+from django.http import HttpResponse
 
 from core.clock import Clock
 from core.tables.formula_cells import CsvWriter
 from generation.library.loading import batches
+from generation.web.run_controls import json_response
 from judging.models import JudgeRun, PlannedItem, Reply
 from judging.runs.life_cycle import progress_of
 from judging.runs.verdict_records import RAW_COLUMN, VERDICT_COLUMNS, verdict_cells
@@ -163,6 +165,15 @@ def _by_model(run: JudgeRun) -> list[dict[str, object]]:
         ),
         key=lambda row: str(row["model"]),
     )
+
+
+def files_of_run(run: JudgeRun, *, raw: bool, clock: Clock) -> dict[str, Callable[[], HttpResponse]]:
+    """Return what makes each file of the run, by its name; `raw` adds the raw replies to items.csv."""
+    return {
+        "manifest.json": lambda: json_response(manifest_file(run)),
+        "report.json": lambda: json_response(run_report(run, clock=clock)),
+        "items.csv": lambda: HttpResponse("".join(items_csv(run, raw=raw)), content_type="text/csv; charset=utf-8"),
+    }
 
 
 def manifest_file(run: JudgeRun) -> dict[str, object]:

@@ -14,7 +14,7 @@ from generation.llm.protocol.prices import MOST_COUNTED
 from generation.models import LanguageModel
 from generation.web.run_controls import BudgetForm
 from judging.comparison.drawn_checks import RATERS, SAMPLE as CHECKS
-from judging.comparison.review_studies import REVIEWERS, SAMPLE
+from judging.comparison.review_studies import LARGEST_SAMPLE, MOST_PEOPLE, REVIEWERS, SAMPLE
 from judging.judges.making import create_judge, create_rule_judge, needs_no_model
 from judging.methods.combining import How
 from judging.methods.registry import METHODS, OFFERED, needs_no_call
@@ -192,8 +192,10 @@ class RunForm(BudgetForm):
 class ReviewForm(forms.Form):
     """The number of a run's verdicts to review, and of reviewers per verdict."""
 
-    sample = forms.IntegerField(label=_("Verdicts to review"), min_value=1, max_value=5_000, initial=SAMPLE)
-    reviewers = forms.IntegerField(label=_("Reviewers per verdict"), min_value=1, max_value=50, initial=REVIEWERS)
+    sample = forms.IntegerField(label=_("Verdicts to review"), min_value=1, max_value=LARGEST_SAMPLE, initial=SAMPLE)
+    reviewers = forms.IntegerField(
+        label=_("Reviewers per verdict"), min_value=1, max_value=MOST_PEOPLE, initial=REVIEWERS
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", "auto_id": "review_%s", **kwargs})
@@ -202,8 +204,8 @@ class ReviewForm(forms.Form):
 class CheckSampleForm(forms.Form):
     """The number of a run's instruction checks that people answer too, and of people per check."""
 
-    sample = forms.IntegerField(label=_("Checks to draw"), min_value=1, max_value=5_000, initial=CHECKS)
-    raters = forms.IntegerField(label=_("Raters per check"), min_value=1, max_value=50, initial=RATERS)
+    sample = forms.IntegerField(label=_("Checks to draw"), min_value=1, max_value=LARGEST_SAMPLE, initial=CHECKS)
+    raters = forms.IntegerField(label=_("Raters per check"), min_value=1, max_value=MOST_PEOPLE, initial=RATERS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", "auto_id": "checks_%s", **kwargs})

@@ -7,35 +7,25 @@ from typing import Any, cast
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import Event, User
+from accounts.models import User
 from accounts.permissions import leads_workspace_of, results_page
 from annotation.models import Rater, Study
 from annotation.studies.life_cycle import StudyRefused
-from calibration.data.frames import NothingToRead
 from calibration.statistics.agreement.proportions import Proportion
 from core.messages.rendering import for_reader
-from core.text import storable
 from generation.endpoints.clients import uncounted_of
 from generation.endpoints.pricing import currency_of
 from generation.execution.monthly_limit import month_of
 from generation.execution.progress import with_counts
 from generation.web.library.pages import asked_for
-from generation.web.run_controls import budget_form, control, download, json_response
-from judging.comparison.drawn_checks import (
-    ALL,
-    NotDrawn,
-    NothingToCheck,
-    check_agreement,
-    check_studies_of,
-    make_check_study,
-)
+from generation.web.run_controls import budget_form, control, download
+from judging.comparison.drawn_checks import NothingToCheck, agreement_so_far, check_studies_of, make_check_study
 from judging.comparison.review_studies import NothingToReview, make_review_study, review_studies_of
 from judging.comparison.run_lists import (
     PromptVersion,
@@ -49,10 +39,11 @@ from judging.comparison.run_lists import (
 from judging.models import JudgeRun, PlannedItem
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.aggregation import jurors_of
-from judging.runs.life_cycle import JUDGING, retry_unscored
+from judging.runs.labels import label_run as label_run_as
+from judging.runs.life_cycle import JUDGING, ask_again
 from judging.web.judges.method_messages import method_words
 from judging.web.monitoring.pages import failing_watches, flagged_watches
-from judging.web.runs.files import items_csv, manifest_file, run_report
+from judging.web.runs.files import files_of_run
 from judging.web.runs.forms import CheckSampleForm, ReviewForm
 from judging.web.runs.run_page import run_panel
 
@@ -129,19 +120,7 @@ def label_run(request: HttpRequest, public_id: str) -> HttpResponse:
     found = run_read_by(user, public_id)
     if not leads_workspace_of(user, found.study):
         raise PermissionDenied
-    label = storable(" ".join(request.POST.get("label", "").split()))[:80]
-    if label != found.label:
-        with transaction.atomic():
-            JudgeRun.objects.filter(pk=found.pk).update(label=label)
-            Event.objects.create(
-                workspace_id=found.judge.workspace_id,
-                actor=user,
-                verb="run labelled",
-                object_type="judging.JudgeRun",
-                object_id=found.public_id,
-                before={"label": found.label},
-                after={"label": label},
-            )
+    label_run_as(found, request.POST.get("label", ""), by=user)
     return redirect("judging:run", public_id)
 
 
@@ -155,10 +134,8 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
         raise PermissionDenied
 
     def retry(run: Any, user: User) -> None:
-        freed = retry_unscored(run, clock=timezone.now, user=user)
+        freed = ask_again(run, clock=timezone.now, user=user)
         if freed:
-            JUDGING.start(run, clock=timezone.now, user=user)
-            JUDGING.hand_over(run)
             notice = ngettext("%(n)d item will be asked again.", "%(n)d items will be asked again.", freed)
             messages.success(request, notice % {"n": freed})
 
@@ -227,14 +204,7 @@ class DrawnStudy:
 
 
 def _drawn_studies(run: JudgeRun) -> list[DrawnStudy]:
-    found = []
-    for study in check_studies_of(run):
-        try:
-            agreement = check_agreement(study, draws=0).agreement[ALL]
-        except (NothingToRead, NotDrawn):
-            agreement = None
-        found.append(DrawnStudy(study, agreement))
-    return found
+    return [DrawnStudy(study, agreement_so_far(study)) for study in check_studies_of(run)]
 
 
 @require_safe
@@ -243,12 +213,7 @@ def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json, report.json or items.csv as a download; ?raw=1 adds the raw replies to items.csv."""
     found = run_read_by(cast(User, request.user), public_id)
     raw = request.GET.get("raw") == "1"
-    files = {
-        "manifest.json": lambda: json_response(manifest_file(found)),
-        "report.json": lambda: json_response(run_report(found, clock=timezone.now)),
-        "items.csv": lambda: HttpResponse("".join(items_csv(found, raw=raw)), content_type="text/csv; charset=utf-8"),
-    }
-    return download(found, name, files)
+    return download(found, name, files_of_run(found, raw=raw, clock=timezone.now))
 
 
 def _run_context(request: HttpRequest, run: JudgeRun) -> dict[str, object]:

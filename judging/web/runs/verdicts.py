@@ -37,9 +37,9 @@ from judging.runs.verdict_lists import (
     ListedItem,
     MeanScore,
     VerdictList,
-    answers_of_people,
     counts_of,
     listed,
+    people_about,
     verdict_list,
 )
 from judging.web.runs.run_page import canary_in_words
@@ -250,17 +250,11 @@ def _answers(scores: Iterable[Score]) -> list[GivenScore]:
 
 def _people(task: Task) -> list[PersonAnswer]:
     """Return what people answered to the task and what counts, by pseudonym."""
-    given = (
-        Assignment.objects.filter(answers_of_people([task.pk]))
-        .select_related("rater")
-        .prefetch_related("scores__criterion")
-        .order_by("rater__pseudonym", "pk")
-    )
     return [
         PersonAnswer(
             one.rater.name, _answers(sorted(one.scores.all(), key=lambda s: (s.criterion.position, s.revision)))
         )
-        for one in given
+        for one in people_about(task)
     ]
 
 

@@ -47,6 +47,16 @@ class Operations:
         )
         return answered
 
+    def add_found_models(self, workspace: str, id: int, body: shapes.WantedFoundModels) -> list[shapes.ServedModel]:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: list[shapes.ServedModel] = self._transport.answer(
+            "POST", address("w/{}/endpoints/{}/models/", workspace, id), body=body, keyed=True
+        )
+        return answered
+
     def add_gold(self, workspace: str, body: shapes.SentGold) -> shapes.StoredRows:
         """Store up to 10,000 rows at once: all or none, or with on_error=skip those that are not bad.
 
@@ -171,6 +181,31 @@ class Operations:
         answered: shapes.NewWebhook = self._transport.answer("POST", address("w/{}/webhooks/", workspace), body=body)
         return answered
 
+    def adjudicate(
+        self, workspace: str, slug: str, task: str, body: shapes.WantedAdjudication, *, unchanged: bool = False
+    ) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def adjudication(self, workspace: str, slug: str, task: str) -> shapes.Adjudication:
+        """Return your own answer to a task, or give it: it decides the task and is left out of all results.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Adjudication = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/adjudication/", workspace, slug, task)
+        )
+        return answered
+
     def alignment(self, public_id: str) -> dict[str, Any]:
         """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`.
 
@@ -230,6 +265,57 @@ class Operations:
         )
         return answered
 
+    def answer_browser(
+        self, workspace: str, slug: str, id: str, verb: Literal["admit", "refuse"]
+    ) -> shapes.BrowserRequest:
+        """Let a browser go on as the rater, or refuse it; one that was answered so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BrowserRequest = self._transport.answer(
+            "POST", address("w/{}/studies/{}/browser-requests/{}/{}/", workspace, slug, id, verb)
+        )
+        return answered
+
+    def apply_curation(self, workspace: str, slug: str, body: shapes.WantedRules) -> shapes.Tagged | shapes.HandedOver:
+        """Give the tag to the instructions that stay and take it from the others (for owners and leads).
+
+        A worker does so for a large benchmark; then the answer is 202.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Tagged | shapes.HandedOver = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/apply/", workspace, slug), body=body
+        )
+        return answered
+
+    def approvals(self, workspace: str, slug: str, id: int) -> list[shapes.Approval]:
+        """Return a cohort's list to approve or reject, a row for each rater (for owners and leads).
+
+        It has the ids by which the platform knows people, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.Approval] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/approvals/", workspace, slug, id)
+        )
+        return answered
+
+    def approve_checklist(
+        self, workspace: str, slug: str, instruction: str, body: shapes.WantedOwnChecklist, *, unchanged: bool = False
+    ) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "PUT",
+            address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
     def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
@@ -237,6 +323,30 @@ class Operations:
         """
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/archive/", workspace, slug)
+        )
+        return answered
+
+    def ask_difficulty(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """Make the questions that ask models how difficult each instruction is (for owners and leads).
+
+        A generation run of the benchmark with these questions has models answer them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/questions/", workspace, slug), keyed=True
+        )
+        return answered
+
+    def ask_for_drafts(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.QuestionsBenchmark = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug), keyed=True
         )
         return answered
 
@@ -272,6 +382,38 @@ class Operations:
         )
         return answered
 
+    def bonus_cap(self, workspace: str, slug: str) -> shapes.Cap:
+        """Return the most that a study may send as bonuses, or set it (for owners and leads).
+
+        The operator's cap stands above it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Cap = self._transport.answer("GET", address("w/{}/studies/{}/bonus-cap/", workspace, slug))
+        return answered
+
+    def bonus_list(self, workspace: str, slug: str, id: int, public_id: str) -> shapes.WholeBonusList:
+        """Return a list with its bonuses (for owners and leads). It has ids of submissions, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.WholeBonusList = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/bonuses/{}/", workspace, slug, id, public_id)
+        )
+        return answered
+
+    def bonus_lists(self, workspace: str, slug: str, id: int) -> Iterator[shapes.BonusList]:
+        """List the bonus lists of a cohort, or set one up at Prolific, which pays nothing (for owners and leads).
+
+        It is sent when the owner of the token confirms it, within an hour, on the page that the answer names.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.BonusList] = self._transport.rows(
+            address("w/{}/studies/{}/cohorts/{}/bonuses/", workspace, slug, id)
+        )
+        return answered
+
     def bridge(self, public_id: str, *, margin: float | None = None, old: str) -> dict[str, Any]:
         """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`.
 
@@ -279,6 +421,16 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("runs/{}/bridge/", public_id), query={"margin": margin, "old": old}
+        )
+        return answered
+
+    def browser_requests(self, workspace: str, slug: str) -> Iterator[shapes.BrowserRequest]:
+        """List the requests to go on as a rater in another browser that wait for an answer (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.BrowserRequest] = self._transport.rows(
+            address("w/{}/studies/{}/browser-requests/", workspace, slug)
         )
         return answered
 
@@ -300,6 +452,33 @@ class Operations:
         )
         return answered
 
+    def change_bonus_cap(
+        self, workspace: str, slug: str, body: shapes.WantedCap, *, unchanged: bool = False
+    ) -> shapes.Cap:
+        """Return the most that a study may send as bonuses, or set it (for owners and leads).
+
+        The operator's cap stands above it.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Cap = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/bonus-cap/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_cohort(
+        self, workspace: str, slug: str, id: int, body: shapes.PatchedCohortChanges, *, unchanged: bool = False
+    ) -> shapes.OpenCohort:
+        """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.OpenCohort = self._transport.answer(
+            "PATCH", address("w/{}/studies/{}/cohorts/{}/", workspace, slug, id), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_endpoint(
         self, workspace: str, id: int, body: shapes.PatchedEndpointChanges, *, unchanged: bool = False
     ) -> shapes.Endpoint:
@@ -312,6 +491,18 @@ class Operations:
         )
         return answered
 
+    def change_minimum(
+        self, workspace: str, slug: str, body: shapes.Minimum, *, unchanged: bool = False
+    ) -> shapes.Minimum:
+        """Return the minimum for a complete participation, or set it (for owners and leads); what is left out is none.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Minimum = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/minimum/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
     def change_model(
         self, workspace: str, id: int, body: shapes.PatchedModelChanges, *, unchanged: bool = False
     ) -> shapes.ServedModel:
@@ -321,6 +512,44 @@ class Operations:
         """
         answered: shapes.ServedModel = self._transport.answer(
             "PATCH", address("w/{}/models/{}/", workspace, id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_monitor(
+        self, public_id: str, body: shapes.PatchedTerms, *, unchanged: bool = False
+    ) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "PATCH", address("monitors/{}/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_pay(
+        self, workspace: str, slug: str, id: int, body: shapes.WantedPay, *, unchanged: bool = False
+    ) -> shapes.Pay:
+        """Return what the raters of a cohort are paid, or state it (for owners and leads); it pays nothing.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Pay = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/cohorts/{}/pay/", workspace, slug, id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def change_role(
+        self, workspace: str, public_id: str, body: shapes.PatchedRole, *, unchanged: bool = False
+    ) -> shapes.Member:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.Member = self._transport.answer(
+            "PATCH", address("w/{}/members/{}/", workspace, public_id), body=body, unchanged=unchanged
         )
         return answered
 
@@ -356,13 +585,32 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/check/", public_id))
         return answered
 
+    def closing(self, workspace: str, slug: str) -> shapes.Closing:
+        """Return what closing the study would leave unfinished, as the page says before it asks.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Closing = self._transport.answer("GET", address("w/{}/studies/{}/closing/", workspace, slug))
+        return answered
+
     def cohort(self, workspace: str, slug: str, id: int) -> shapes.OpenCohort:
-        """Return a cohort with its entry link and completion codes, for owners and leads.
+        """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and
+        leads).
 
         Needs a token with the scope `change`.
         """
         answered: shapes.OpenCohort = self._transport.answer(
             "GET", address("w/{}/studies/{}/cohorts/{}/", workspace, slug, id)
+        )
+        return answered
+
+    def cohort_pay(self, workspace: str, slug: str, id: int) -> shapes.Pay:
+        """Return what the raters of a cohort are paid, or state it (for owners and leads); it pays nothing.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Pay = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/pay/", workspace, slug, id)
         )
         return answered
 
@@ -372,6 +620,249 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Cohort] = self._transport.rows(address("w/{}/studies/{}/cohorts/", workspace, slug))
+        return answered
+
+    def compare_models(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedModels:
+        """Return how far two models of a leaderboard differ on the instructions that both answered, by category too.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedModels = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/", workspace, slug),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compare_runs(self, public_id: str, *, with_run: str) -> shapes.ComparedRuns:
+        """Return how the verdicts of two runs over one study or benchmark differ; `compare/verdicts/` has them one by one.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ComparedRuns = self._transport.answer(
+            "GET", address("runs/{}/compare/", public_id), query={"with_run": with_run}
+        )
+        return answered
+
+    def compared_instruction(
+        self,
+        workspace: str,
+        slug: str,
+        instruction: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.ComparedInstruction:
+        """Return one instruction in full: both responses, the judge's verdicts and reasons, and people's means beside
+        them.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.ComparedInstruction = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/instructions/{}/", workspace, slug, instruction),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        order: Literal["", "first", "gap", "order", "second"] = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> Iterator[shapes.SharedInstruction]:
+        """Return the instructions that both models answered, with the value of each.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.SharedInstruction] = self._transport.rows(
+            address("w/{}/leaderboards/{}/compare/instructions/", workspace, slug),
+            {
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "order": order,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_verdicts(
+        self, public_id: str, *, show: Literal["", "all", "higher", "lower", "moved", "turned"] = "", with_run: str
+    ) -> Iterator[shapes.MovedVerdict]:
+        """Return the verdicts of two runs over one study or benchmark beside each other.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MovedVerdict] = self._transport.rows(
+            address("runs/{}/compare/verdicts/", public_id), {"show": show, "with_run": with_run}
+        )
+        return answered
+
+    def curated_instructions(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        show: Literal[
+            "", "duplicate", "easy", "language", "long", "person", "short", "stay", "tag", "text", "turns", "user"
+        ] = "",
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> Iterator[shapes.CuratedInstruction]:
+        """List a benchmark's instructions with why each would go by the rules, and what people decided.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.CuratedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/curation/instructions/", workspace, slug),
+            {
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "show": show,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def curation(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        difficulty: int | None = None,
+        languages: str = "",
+        last_of_user: bool = False,
+        longest: int | None = None,
+        most_turns: int | None = None,
+        shortest: int | None = None,
+        similarity: float | None = None,
+        tag: str = "",
+        without_tags: str = "",
+    ) -> shapes.Curation:
+        """Return what the rules say of a benchmark's instructions, and change nothing.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Curation = self._transport.answer(
+            "GET",
+            address("w/{}/benchmarks/{}/curation/", workspace, slug),
+            query={
+                "difficulty": difficulty,
+                "languages": languages,
+                "last_of_user": last_of_user,
+                "longest": longest,
+                "most_turns": most_turns,
+                "shortest": shortest,
+                "similarity": similarity,
+                "tag": tag,
+                "without_tags": without_tags,
+            },
+        )
+        return answered
+
+    def decide_on_instruction(self, workspace: str, slug: str, body: shapes.WantedDecision) -> shapes.Decision:
+        """Decide that an instruction stays or goes whatever the rules say, or take the decision back (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Decision = self._transport.answer(
+            "POST", address("w/{}/benchmarks/{}/curation/decisions/", workspace, slug), body=body
+        )
+        return answered
+
+    def decide_self_naming(
+        self, workspace: str, slug: str, body: shapes.WantedHandling, *, unchanged: bool = False
+    ) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/self-naming/", workspace, slug), body=body, unchanged=unchanged
+        )
         return answered
 
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
@@ -394,6 +885,18 @@ class Operations:
         )
         return answered
 
+    def disagreements(
+        self, workspace: str, slug: str, *, least: float | None = None, most: int | None = None
+    ) -> shapes.Disagreements:
+        """List the tasks on which raters disagree, the widest spread first, as the page Disagreements does.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Disagreements = self._transport.answer(
+            "GET", address("w/{}/studies/{}/disagreements/", workspace, slug), query={"least": least, "most": most}
+        )
+        return answered
+
     def discard_archive(self, public_id: str) -> None:
         """Remove an uploaded archive that no worker reads; what was loaded from it stays.
 
@@ -408,6 +911,38 @@ class Operations:
         """
         self._transport.answer("POST", address("uploads/{}/discard/", public_id))
 
+    def draft_checklist_questions(self, public_id: str, body: shapes.WantedDrafts) -> shapes.DraftingRun:
+        """Have a model draft the questions (for owners and leads); it may cost money. The state has what it wrote.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.DraftingRun = self._transport.answer(
+            "POST", address("checklists/{}/drafts/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def drafted_checklist(self, workspace: str, slug: str, instruction: str) -> shapes.DraftedChecklist:
+        """Return the drafts for an instruction, or approve questions as its own checklist (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.DraftedChecklist = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/drafted-checklists/{}/", workspace, slug, instruction)
+        )
+        return answered
+
+    def drafted_checklists(self, workspace: str, slug: str) -> Iterator[shapes.DraftedInstruction]:
+        """List the instructions with drafts; or make the questions that ask models for drafts (for owners and leads).
+
+        A generation run of the benchmark with these questions has models write the drafts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.DraftedInstruction] = self._transport.rows(
+            address("w/{}/benchmarks/{}/drafted-checklists/", workspace, slug)
+        )
+        return answered
+
     def draw_anchors(self, public_id: str, body: shapes.WantedAnchors) -> dict[str, Any]:
         """Have another judge score anchors drawn from this run (201 with the run), or price it; 400 if no bridge could
         come.
@@ -421,6 +956,16 @@ class Operations:
         )
         return answered
 
+    def draw_checks(self, public_id: str, body: shapes.WantedChecks) -> shapes.DrawnChecks:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.DrawnChecks = self._transport.answer(
+            "POST", address("runs/{}/checks/", public_id), body=body, keyed=True
+        )
+        return answered
+
     def draw_for_people(self, workspace: str, slug: str, body: shapes.WantedDraw) -> dict[str, Any]:
         """Draw instructions for people and open their study (201 with the frozen draw), or say what would be drawn.
 
@@ -428,6 +973,24 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("w/{}/studies/{}/routing/draws/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
+    def drawn_checks(self, public_id: str) -> list[shapes.DrawnChecks]:
+        """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.DrawnChecks] = self._transport.answer("GET", address("runs/{}/checks/", public_id))
+        return answered
+
+    def drop_self_naming(self, workspace: str, slug: str, body: shapes.WantedDrop) -> shapes.Dropped:
+        """Drop tasks that the scan found from the study; those that a rater was given stay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Dropped = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/drop/", workspace, slug), body=body
         )
         return answered
 
@@ -457,6 +1020,15 @@ class Operations:
         answered: Iterator[shapes.Endpoint] = self._transport.rows(address("w/{}/endpoints/", workspace))
         return answered
 
+    def erase_invited_person(self, workspace: str, slug: str, id: int, invited: int) -> None:
+        """Erase the name and the address of somebody who was invited; a message that waits is not sent.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer(
+            "DELETE", address("w/{}/studies/{}/cohorts/{}/invitations/{}/", workspace, slug, id, invited)
+        )
+
     def erase_person(self, workspace: str, slug: str, rater: str, body: shapes.WantedErasure) -> shapes.Erased:
         """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept.
 
@@ -465,6 +1037,15 @@ class Operations:
         answered: shapes.Erased = self._transport.answer(
             "POST", address("w/{}/studies/{}/raters/{}/erase/", workspace, slug, rater), body=body
         )
+        return answered
+
+    def error_phrases(self, workspace: str) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Phrases = self._transport.answer("GET", address("w/{}/error-phrases/", workspace))
         return answered
 
     def exclude_rater(
@@ -551,6 +1132,34 @@ class Operations:
         answered: Iterator[shapes.Fit] = self._transport.rows("fits/")
         return answered
 
+    def flags(self, workspace: str, slug: str, *, settled: Literal["", "1"] = "") -> Iterator[shapes.Note]:
+        """List the notes and appeals of raters that wait for a lead, or with `settled=1` those that are settled.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.Note] = self._transport.rows(
+            address("w/{}/studies/{}/flags/", workspace, slug), {"settled": settled}
+        )
+        return answered
+
+    def found_models(self, workspace: str, id: int) -> shapes.FoundModels:
+        """Return the models that an endpoint's last test listed and nobody has added, or add some (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.FoundModels = self._transport.answer(
+            "GET", address("w/{}/endpoints/{}/models/", workspace, id)
+        )
+        return answered
+
+    def generation_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("generation/{}/budget/", public_id))
+        return answered
+
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:
         """Return a generation run with its counts by model, tokens and cost.
 
@@ -574,6 +1183,16 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "GET", address("w/{}/studies/{}/guideline/", workspace, slug)
+        )
+        return answered
+
+    def history(self, workspace: str, slug: str) -> Iterator[shapes.EventLine]:
+        """List who did what in a study, the first event first (for owners and leads).
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.EventLine] = self._transport.rows(
+            address("w/{}/studies/{}/history/", workspace, slug)
         )
         return answered
 
@@ -605,6 +1224,61 @@ class Operations:
         answered: Iterator[shapes.Instruction] = self._transport.rows(
             address("w/{}/benchmarks/{}/instructions/", workspace, slug),
             {"category": category, "language": language, "q": q, "tag": tag},
+        )
+        return answered
+
+    def invitations(self, workspace: str) -> Iterator[shapes.Invitation]:
+        """List the invitations that can still be accepted, or invite one person, whose answer alone has the link.
+
+        For owners and leads. An invitation made with a token ends with the token, when it expires or is revoked.
+
+        Needs a token with the scope `members`.
+        """
+        answered: Iterator[shapes.Invitation] = self._transport.rows(address("w/{}/invitations/", workspace))
+        return answered
+
+    def invite(self, workspace: str, body: shapes.WantedInvitation) -> shapes.NewInvitation:
+        """List the invitations that can still be accepted, or invite one person, whose answer alone has the link.
+
+        For owners and leads. An invitation made with a token ends with the token, when it expires or is revoked.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.NewInvitation = self._transport.answer(
+            "POST", address("w/{}/invitations/", workspace), body=body
+        )
+        return answered
+
+    def invite_by_mail(self, workspace: str, slug: str, id: int, body: shapes.WantedPeople) -> shapes.Invited:
+        """List who was invited to a cohort one by one, each with a link, or invite people by e-mail (for owners and
+        leads).
+
+        The messages are in the language that the header Accept-Language names. Each reading of names is logged.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Invited = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/", workspace, slug, id), body=body, keyed=True
+        )
+        return answered
+
+    def invited_people(
+        self,
+        workspace: str,
+        slug: str,
+        id: int,
+        *,
+        state: Literal["", "failed", "held", "sending", "sent", "waiting"] = "",
+    ) -> Iterator[shapes.InvitedPerson]:
+        """List who was invited to a cohort one by one, each with a link, or invite people by e-mail (for owners and
+        leads).
+
+        The messages are in the language that the header Accept-Language names. Each reading of names is logged.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.InvitedPerson] = self._transport.rows(
+            address("w/{}/studies/{}/cohorts/{}/invitations/", workspace, slug, id), {"state": state}
         )
         return answered
 
@@ -655,6 +1329,16 @@ class Operations:
         answered: Iterator[shapes.Judge] = self._transport.rows("judges/")
         return answered
 
+    def keep_criteria(self, public_id: str, body: shapes.WantedChoice) -> shapes.ChecklistState:
+        """Confirm which criteria stay after the vote, and choose among those that tie (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/choice/", public_id), body=body
+        )
+        return answered
+
     def known_answer(self, workspace: str, slug: str, task: str) -> shapes.Task:
         """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
 
@@ -662,6 +1346,16 @@ class Operations:
         """
         answered: shapes.Task = self._transport.answer(
             "GET", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task)
+        )
+        return answered
+
+    def label_run(self, public_id: str, body: shapes.WantedLabel) -> shapes.Run:
+        """Give a run a name of your own (for owners and leads), or take it away.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Run = self._transport.answer(
+            "POST", address("runs/{}/label/", public_id), body=body, keyed=True
         )
         return answered
 
@@ -702,6 +1396,16 @@ class Operations:
         )
         return answered
 
+    def make_accounts(self, workspace: str, body: shapes.WantedAccounts) -> shapes.MadeAccounts:
+        """List the members of a workspace, or make accounts in it, whose answer alone has their passwords.
+
+        For owners and leads. Owners and leads themselves choose their own passwords: invite them.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.MadeAccounts = self._transport.answer("POST", address("w/{}/members/", workspace), body=body)
+        return answered
+
     def make_cohort(self, workspace: str, slug: str, body: shapes.WantedCohort) -> shapes.OpenCohort:
         """List the cohorts of a study, or make one (for owners and leads), whose answer has its entry link and codes.
 
@@ -740,6 +1444,16 @@ class Operations:
         """
         answered: shapes.Judge = self._transport.answer(
             "POST", address("w/{}/judges/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def make_monitor(self, workspace: str, body: shapes.WantedMonitor) -> shapes.Monitor:
+        """Make a drift monitor (for owners and leads); workers start its first round at once, which may cost money.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Monitor = self._transport.answer(
+            "POST", address("w/{}/monitors/", workspace), body=body, keyed=True
         )
         return answered
 
@@ -786,6 +1500,57 @@ class Operations:
         )
         return answered
 
+    def member(self, workspace: str, public_id: str) -> shapes.Member:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        answered: shapes.Member = self._transport.answer("GET", address("w/{}/members/{}/", workspace, public_id))
+        return answered
+
+    def members(self, workspace: str) -> Iterator[shapes.Member]:
+        """List the members of a workspace, or make accounts in it, whose answer alone has their passwords.
+
+        For owners and leads. Owners and leads themselves choose their own passwords: invite them.
+
+        Needs a token with the scope `members`.
+        """
+        answered: Iterator[shapes.Member] = self._transport.rows(address("w/{}/members/", workspace))
+        return answered
+
+    def merge_criteria(
+        self, public_id: str, body: shapes.WantedGroups, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Say which proposals are one criterion, and its wording (for owners and leads). A criterion without proposals
+        goes.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/groups/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def message_rater(self, workspace: str, slug: str, rater: str, body: shapes.WantedNote) -> shapes.NoteToRater:
+        """Write to one rater, whose pages show the text until they confirm it; it replaces one that is not confirmed yet.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.NoteToRater = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/message/", workspace, slug, rater), body=body, keyed=True
+        )
+        return answered
+
+    def minimum(self, workspace: str, slug: str) -> shapes.Minimum:
+        """Return the minimum for a complete participation, or set it (for owners and leads); what is left out is none.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Minimum = self._transport.answer("GET", address("w/{}/studies/{}/minimum/", workspace, slug))
+        return answered
+
     def model(self, workspace: str, id: int) -> shapes.ServedModel:
         """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
 
@@ -800,6 +1565,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Model] = self._transport.rows("models/")
+        return answered
+
+    def monitor(self, public_id: str) -> shapes.MonitorState:
+        """Return a monitor with its rounds and their tests, or change its interval and budget (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.MonitorState = self._transport.answer("GET", address("monitors/{}/", public_id))
+        return answered
+
+    def monitored_verdicts(self, public_id: str) -> Iterator[shapes.MonitoredVerdict]:
+        """Return the answers that moved between the latest round that changed and its baseline, the largest first.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.MonitoredVerdict] = self._transport.rows(address("monitors/{}/moved/", public_id))
+        return answered
+
+    def monitors(self) -> Iterator[shapes.Monitor]:
+        """Return the drift monitors of the workspaces whose results you may read.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Monitor] = self._transport.rows("monitors/")
         return answered
 
     def own_data(self) -> dict[str, Any]:
@@ -842,6 +1631,38 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/benchmarks/{}/tables/", workspace, slug))
         return answered
 
+    def payments(self, workspace: str, slug: str) -> list[shapes.CohortPayment]:
+        """Return hours and money owed, for each cohort and each of its raters under their pseudonyms.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.CohortPayment] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/payments/", workspace, slug)
+        )
+        return answered
+
+    def platform_values(self, workspace: str, slug: str, id: int) -> shapes.PlatformValues:
+        """Return what a lead enters at Prolific or MTurk for a crowd cohort: the link, the codes, the time and the pay.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.PlatformValues = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/platform-values/", workspace, slug, id)
+        )
+        return answered
+
+    def prepare_bonuses(self, workspace: str, slug: str, id: int, body: shapes.PreparedBonuses) -> shapes.BonusList:
+        """List the bonus lists of a cohort, or set one up at Prolific, which pays nothing (for owners and leads).
+
+        It is sent when the owner of the token confirms it, within an hour, on the page that the answer names.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.BonusList = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/", workspace, slug, id), body=body
+        )
+        return answered
+
     def probe_judge(self, public_id: str, body: shapes.WantedProbes) -> dict[str, Any]:
         """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed.
 
@@ -849,6 +1670,40 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("judges/{}/probes/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def prolific_study(self, workspace: str, slug: str, id: int) -> shapes.ProlificStudy:
+        """Return the cohort's study at Prolific, draft one for `places` participants, or attach that of `study_id`.
+
+        For owners and leads. A cohort has at most one. A draft is published at Prolific, by a person.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ProlificStudy = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id)
+        )
+        return answered
+
+    def propose_bonuses(self, workspace: str, slug: str, id: int, body: shapes.WantedBonuses) -> shapes.BonusProposal:
+        """Return who would get how much and why, as things stand at Prolific; nothing is stored or paid.
+
+        For owners and leads. The answer has ids of submissions, and each reading is logged.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.BonusProposal = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/propose/", workspace, slug, id), body=body
+        )
+        return answered
+
+    def propose_criterion(self, public_id: str, body: shapes.WantedCriterion) -> shapes.MadeProposal:
+        """Propose a criterion; others do not see it before the vote.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MadeProposal = self._transport.answer(
+            "POST", address("checklists/{}/proposals/", public_id), body=body, keyed=True
         )
         return answered
 
@@ -868,6 +1723,30 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.Fit = self._transport.answer("POST", address("fits/{}/publish/", public_id), body=body)
+        return answered
+
+    def questionnaire(
+        self, workspace: str, slug: str, moment: Literal["after", "before"], *, version: int | None = None
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "GET", address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment), query={"version": version}
+        )
+        return answered
+
+    def questionnaire_answers(
+        self, workspace: str, slug: str, *, moment: Literal["", "after", "before"] = ""
+    ) -> Iterator[shapes.GivenAnswers]:
+        """List what raters answered in the questionnaires of a study, under their pseudonyms.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Iterator[shapes.GivenAnswers] = self._transport.rows(
+            address("w/{}/studies/{}/questionnaire-answers/", workspace, slug), {"moment": moment}
+        )
         return answered
 
     def rankings(
@@ -918,12 +1797,41 @@ class Operations:
         answered: Iterator[shapes.Rater] = self._transport.rows(address("w/{}/studies/{}/raters/", workspace, slug))
         return answered
 
+    def release_rater(self, workspace: str, slug: str, rater: str) -> shapes.Released:
+        """Take back all tasks that a rater has open, so that others get them.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/raters/{}/release/", workspace, slug, rater)
+        )
+        return answered
+
+    def release_task(self, workspace: str, slug: str, task: str) -> shapes.Released:
+        """Take a task back from raters who have it open, so that others get it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Released = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/release/", workspace, slug, task)
+        )
+        return answered
+
     def remove_endpoint(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
         """Return an endpoint, change what is sent of it, or remove it where it serves no model (for owners and leads).
 
         Needs a token with the scope `change`.
         """
         self._transport.answer("DELETE", address("w/{}/endpoints/{}/", workspace, id), unchanged=unchanged)
+
+    def remove_member(self, workspace: str, public_id: str, *, unchanged: bool = False) -> None:
+        """Return a member, change the role, or end the membership; the account and all answers remain.
+
+        For owners and leads; only an owner changes owners and leads, and the last owner stays.
+
+        Needs a token with the scope `members`.
+        """
+        self._transport.answer("DELETE", address("w/{}/members/{}/", workspace, public_id), unchanged=unchanged)
 
     def remove_model(self, workspace: str, id: int, *, unchanged: bool = False) -> None:
         """Return a model, change what is sent of it, or remove it where nothing depends on it (for owners and leads).
@@ -949,6 +1857,16 @@ class Operations:
         )
         return answered
 
+    def request_ratings(self, workspace: str, slug: str, body: shapes.WantedRatings) -> shapes.Requested:
+        """Request more ratings of one task, or of every undecided task above a spread; they are assigned next.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Requested = self._transport.answer(
+            "POST", address("w/{}/studies/{}/disagreements/ratings/", workspace, slug), body=body, keyed=True
+        )
+        return answered
+
     def resend_delivery(self, workspace: str, public_id: str, delivery: str) -> shapes.Delivery:
         """Have a message sent again, with the same event id.
 
@@ -956,6 +1874,16 @@ class Operations:
         """
         answered: shapes.Delivery = self._transport.answer(
             "POST", address("w/{}/webhooks/{}/deliveries/{}/resend/", workspace, public_id, delivery)
+        )
+        return answered
+
+    def resend_failed(self, workspace: str, slug: str, id: int) -> shapes.Sent:
+        """Send the messages that failed once more, with the same links.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Sent = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/resend/", workspace, slug, id), keyed=True
         )
         return answered
 
@@ -972,6 +1900,14 @@ class Operations:
         )
         return answered
 
+    def restore_error_phrases(self, workspace: str, *, unchanged: bool = False) -> None:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/error-phrases/", workspace), unchanged=unchanged)
+
     def restore_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
         """Show an archived study in lists again.
 
@@ -980,6 +1916,48 @@ class Operations:
         answered: shapes.KeptStudy = self._transport.answer(
             "POST", address("w/{}/studies/{}/restore/", workspace, slug)
         )
+        return answered
+
+    def review_questions(self, public_id: str, body: shapes.WantedReviews) -> shapes.ChecklistState:
+        """Say of questions of others whether they are sound, or what should change. Your newest review of each counts.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/reviews/", public_id), body=body
+        )
+        return answered
+
+    def review_run(self, public_id: str, body: shapes.WantedReview) -> shapes.KeptStudy:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.KeptStudy = self._transport.answer(
+            "POST", address("runs/{}/reviews/", public_id), body=body, keyed=True
+        )
+        return answered
+
+    def review_submissions(
+        self, workspace: str, slug: str, id: str, verb: Literal["approve", "reject"], body: shapes.WantedApproval
+    ) -> shapes.Reviewed:
+        """Approve submissions, which pays them, or reject them (for owners and leads).
+
+        Only those that still await review are; so the same request again does nothing.
+
+        Needs a token with the scope `change`, or `run` to approve.
+        """
+        answered: shapes.Reviewed = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/prolific/{}/", workspace, slug, id, verb), body=body
+        )
+        return answered
+
+    def reviews(self, public_id: str) -> list[shapes.KeptStudy]:
+        """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
+
+        Needs a token with the scope `read`.
+        """
+        answered: list[shapes.KeptStudy] = self._transport.answer("GET", address("runs/{}/reviews/", public_id))
         return answered
 
     def routing(self, workspace: str, slug: str) -> dict[str, Any]:
@@ -1004,6 +1982,30 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: shapes.RunState = self._transport.answer("GET", address("runs/{}/", public_id))
+        return answered
+
+    def run_budget(self, public_id: str) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Budget = self._transport.answer("GET", address("runs/{}/budget/", public_id))
+        return answered
+
+    def run_file(self, public_id: str, name: Literal["manifest.json", "report.json"]) -> dict[str, Any]:
+        """Return a file of a run: its manifest with its prompts, or its counts, which add up.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("runs/{}/files/{}/", public_id, name))
+        return answered
+
+    def run_items(self, public_id: str, *, raw: bool = False) -> Download:
+        """Return every item of a run with its verdict, tokens and cost, as a table (CSV).
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("runs/{}/items/", public_id), {"raw": raw})
         return answered
 
     def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
@@ -1042,6 +2044,16 @@ class Operations:
         answered: Iterator[shapes.Run] = self._transport.rows("runs/")
         return answered
 
+    def scan_self_naming(self, workspace: str, slug: str) -> shapes.Scanned:
+        """Look through the texts of a study for responses that say which model wrote them; 202 where a worker does.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Scanned = self._transport.answer(
+            "POST", address("w/{}/studies/{}/self-naming/scan/", workspace, slug)
+        )
+        return answered
+
     def scores(
         self,
         workspace: str,
@@ -1063,6 +2075,147 @@ class Operations:
         )
         return answered
 
+    def self_naming(self, workspace: str, slug: str) -> shapes.SelfNaming:
+        """Return what becomes of responses that say which model wrote them, or decide it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.SelfNaming = self._transport.answer(
+            "GET", address("w/{}/studies/{}/self-naming/", workspace, slug)
+        )
+        return answered
+
+    def self_naming_tasks(self, workspace: str, slug: str) -> Iterator[shapes.FoundTask]:
+        """List the tasks that the last scan found, with the words that name a model.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.FoundTask] = self._transport.rows(
+            address("w/{}/studies/{}/self-naming/tasks/", workspace, slug)
+        )
+        return answered
+
+    def send_to_listed(self, workspace: str, slug: str, id: int, body: shapes.Sending) -> shapes.Sent:
+        """Send a message to each person of an uploaded list who has an address and none yet: in the list, the state
+        `held`.
+
+        `people` says how many you found; if the list has changed since, nothing is sent.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Sent = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/invitations/send/", workspace, slug, id), body=body, keyed=True
+        )
+        return answered
+
+    def set_baseline(self, public_id: str, body: shapes.WantedBaseline) -> shapes.MonitorState:
+        """Compare later rounds with the latest one, whose check found a change (for owners and leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/baseline/", public_id), body=body
+        )
+        return answered
+
+    def set_generation_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a generation run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("generation/{}/budget/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def set_run_budget(self, public_id: str, body: shapes.Budget, *, unchanged: bool = False) -> shapes.Budget:
+        """Return what a run may spend, or set it (for owners and leads), also while it is running.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Budget = self._transport.answer(
+            "PUT", address("runs/{}/budget/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def set_spending_limit(
+        self, workspace: str, body: shapes.WantedLimit, *, unchanged: bool = False
+    ) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.Spending = self._transport.answer(
+            "PUT", address("w/{}/spending/", workspace), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def set_task_aside(self, workspace: str, slug: str, task: str) -> shapes.SetAside:
+        """Take a task that nobody could rate out of the study: its free slots are removed, its skips are kept.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SetAside = self._transport.answer(
+            "POST", address("w/{}/studies/{}/tasks/{}/set-aside/", workspace, slug, task)
+        )
+        return answered
+
+    def settle_flag(self, workspace: str, slug: str, id: int) -> shapes.Note:
+        """Mark a note or an appeal as resolved; one that is so already stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Note = self._transport.answer(
+            "POST", address("w/{}/studies/{}/flags/{}/settle/", workspace, slug, id)
+        )
+        return answered
+
+    def shared_checklist(self, public_id: str) -> shapes.ChecklistState:
+        """Return a checklist with what you may see of its present stage: not what others propose or choose.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("GET", address("checklists/{}/", public_id))
+        return answered
+
+    def shared_checklists(
+        self, *, stage: Literal["", "choose", "done", "merge", "propose", "questions", "review", "vote"] = ""
+    ) -> Iterator[shapes.Checklist]:
+        """List the checklists that the members of your workspaces write together.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.Checklist] = self._transport.rows("checklists/", {"stage": stage})
+        return answered
+
+    def skipped_tasks(self, workspace: str, slug: str) -> shapes.SkippedTasks:
+        """List the tasks that every rater who was given them skipped, most skipped first.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.SkippedTasks = self._transport.answer(
+            "GET", address("w/{}/studies/{}/skipped-tasks/", workspace, slug)
+        )
+        return answered
+
+    def spending(self, workspace: str) -> shapes.Spending:
+        """Return what a workspace has spent this month and its limit, or set the limit, as an owner of it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Spending = self._transport.answer("GET", address("w/{}/spending/", workspace))
+        return answered
+
+    def start_checklist(self, workspace: str, body: shapes.WantedChecklist) -> shapes.ChecklistState:
+        """Start a checklist (for owners and leads), for which the members of the workspace can then propose criteria.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("w/{}/checklists/start/", workspace), body=body, keyed=True
+        )
+        return answered
+
     def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
         """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
 
@@ -1071,6 +2224,46 @@ class Operations:
         answered: shapes.GenerationRun = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
         )
+        return answered
+
+    def start_trial(self, workspace: str, body: shapes.WantedTrial) -> dict[str, Any] | shapes.Trial:
+        """Try a version of a prompt on real answers (for owners and leads; 201), or price it: each answer is asked about
+        once.
+
+        Nothing of a trial is a result, and it is deleted after 90 days.
+
+        Needs a token with the scope `run`.
+        """
+        answered: dict[str, Any] | shapes.Trial = self._transport.answer(
+            "POST", address("w/{}/trials/", workspace), body=body, keyed=True
+        )
+        return answered
+
+    def steer_bonuses(
+        self, workspace: str, slug: str, id: str, public_id: str, verb: Literal["drop", "look"]
+    ) -> shapes.BonusList:
+        """Drop a list that waits for its confirmation, or ask Prolific what became of an uncertain one.
+
+        For owners and leads.
+
+        Needs a token with the scope `run`.
+        """
+        answered: shapes.BonusList = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/bonuses/{}/{}/", workspace, slug, id, public_id, verb)
+        )
+        return answered
+
+    def steer_checklist(
+        self, public_id: str, verb: Literal["close-proposals", "close-vote", "finish", "open-vote", "start-review"]
+    ) -> shapes.ChecklistState:
+        """Move a checklist on (for owners and leads): end the proposals, open or close the vote, ask for reviews, finish.
+
+        The rubric that it becomes is in the workspace's library. A checklist that has moved on already is answered with
+        409.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer("POST", address("checklists/{}/{}/", public_id, verb))
         return answered
 
     def steer_cohort(
@@ -1095,6 +2288,16 @@ class Operations:
         answered: shapes.GenerationRun = self._transport.answer("POST", address("generation/{}/{}/", public_id, verb))
         return answered
 
+    def steer_monitor(self, public_id: str, verb: Literal["pause", "resume", "run"]) -> shapes.MonitorState:
+        """Pause a monitor, resume it, or run a round now; 400 while one is running. Rounds may cost money.
+
+        Needs a token with the scope `change`, or `run` to resume, or `run` to run.
+        """
+        answered: shapes.MonitorState = self._transport.answer(
+            "POST", address("monitors/{}/{}/", public_id, verb), keyed=True
+        )
+        return answered
+
     def steer_rater(
         self, workspace: str, slug: str, rater: str, verb: Literal["pause", "resume"], body: shapes.Message
     ) -> shapes.RaterState:
@@ -1107,10 +2310,11 @@ class Operations:
         )
         return answered
 
-    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "start"]) -> shapes.RunState:
-        """Start (or resume), pause or cancel a run; 400 with a sentence if its state does not allow it.
+    def steer_run(self, public_id: str, verb: Literal["cancel", "pause", "retry", "start"]) -> shapes.RunState:
+        """Start (or resume), pause or cancel a run, or ask again for unusable verdicts; 400 if its state does not allow
+        it.
 
-        Needs a token with the scope `change`, or `run` to start.
+        Needs a token with the scope `change`, or `run` to start, or `run` to retry.
         """
         answered: shapes.RunState = self._transport.answer("POST", address("runs/{}/{}/", public_id, verb))
         return answered
@@ -1123,6 +2327,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/{}/", workspace, slug, verb))
+        return answered
+
+    def stop_trial(self, public_id: str) -> shapes.Trial:
+        """End a trial (for owners and leads); a call that is under way still comes back. One that has ended stays so.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Trial = self._transport.answer("POST", address("trials/{}/stop/", public_id))
         return answered
 
     def studies(self) -> Iterator[shapes.Study]:
@@ -1141,6 +2353,16 @@ class Operations:
         answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
         return answered
 
+    def study_rubric(self, workspace: str, slug: str) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "GET", address("w/{}/studies/{}/rubric/", workspace, slug)
+        )
+        return answered
+
     def study_settings(self, workspace: str, slug: str) -> dict[str, Any]:
         """Return the settings of a study as its setup page has them, or change those that are sent.
 
@@ -1151,12 +2373,48 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/settings/", workspace, slug))
         return answered
 
+    def submissions(self, workspace: str, slug: str, id: int) -> list[shapes.Submission]:
+        """Return the submissions of the cohort's study, which Prolific is asked for (for owners and leads).
+
+        They have the ids of participants, and each reading is logged.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.Submission] = self._transport.answer(
+            "GET", address("w/{}/studies/{}/cohorts/{}/prolific/submissions/", workspace, slug, id)
+        )
+        return answered
+
     def take_look(self, public_id: str, body: shapes.WantedLook) -> dict[str, Any]:
         """Measure a version once on the test part (201 with the report); the look is counted and cannot be undone.
 
         Needs a token with the scope `change`.
         """
         answered: dict[str, Any] = self._transport.answer("POST", address("alignments/{}/looks/", public_id), body=body)
+        return answered
+
+    def take_up_prolific_study(
+        self, workspace: str, slug: str, id: int, body: shapes.WantedProlificStudy
+    ) -> shapes.ProlificStudy:
+        """Return the cohort's study at Prolific, draft one for `places` participants, or attach that of `study_id`.
+
+        For owners and leads. A cohort has at most one. A draft is published at Prolific, by a person.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ProlificStudy = self._transport.answer(
+            "POST", address("w/{}/studies/{}/cohorts/{}/prolific/", workspace, slug, id), body=body
+        )
+        return answered
+
+    def task_answers(self, workspace: str, slug: str, task: str) -> shapes.TaskAnswers:
+        """Return all current answers to a task with their reasons, and the notes of its raters.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.TaskAnswers = self._transport.answer(
+            "GET", address("w/{}/studies/{}/tasks/{}/answers/", workspace, slug, task)
+        )
         return answered
 
     def tasks(
@@ -1189,6 +2447,18 @@ class Operations:
         )
         return answered
 
+    def text_statistics(
+        self, workspace: str, slug: str, *, each: int | None = None, experiment: str = ""
+    ) -> shapes.TextStatistics:
+        """Return lengths, repetition and overlap of a benchmark's responses by model, and how often they go wrong.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.TextStatistics = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/texts/", workspace, slug), query={"each": each, "experiment": experiment}
+        )
+        return answered
+
     def transport(
         self,
         workspace: str,
@@ -1207,6 +2477,22 @@ class Operations:
             address("w/{}/studies/{}/transport/", workspace, slug),
             query={"judge": judge, "margin": margin, "shape": shape},
         )
+        return answered
+
+    def trial(self, public_id: str) -> shapes.Trial:
+        """Return a trial: its state, its cost, and how many answers came back.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Trial = self._transport.answer("GET", address("trials/{}/", public_id))
+        return answered
+
+    def tried_answers(self, public_id: str) -> list[shapes.TriedAnswer]:
+        """Return what came back of a trial, answer by answer, beside the means of people's answers about the same.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: list[shapes.TriedAnswer] = self._transport.answer("GET", address("trials/{}/answers/", public_id))
         return answered
 
     def undo_loading(self, id: int) -> shapes.Undone:
@@ -1262,6 +2548,14 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("GET", address("uploads/{}/", public_id))
         return answered
 
+    def verdict(self, public_id: str, item: int) -> shapes.WholeVerdict:
+        """Return one verdict whole: the texts, every score and reason, every raw reply, and people's answers to the task.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.WholeVerdict = self._transport.answer("GET", address("runs/{}/verdicts/{}/", public_id, item))
+        return answered
+
     def verdicts(
         self,
         public_id: str,
@@ -1276,6 +2570,16 @@ class Operations:
         """
         answered: Iterator[shapes.Verdict] = self._transport.rows(
             address("runs/{}/verdicts/", public_id), {"q": q, "raw": raw, "show": show}
+        )
+        return answered
+
+    def vote_on_criteria(self, public_id: str, body: shapes.WantedBallot) -> shapes.ChecklistState:
+        """Vote, once and in secret: neither your name nor the time is kept with the ballot, and no key with the request.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/ballot/", public_id), body=body
         )
         return answered
 
@@ -1295,6 +2599,49 @@ class Operations:
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
         return answered
 
+    def withdraw_criterion(self, public_id: str, id: int) -> shapes.ChecklistState:
+        """Take a proposal of your own back.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "POST", address("checklists/{}/proposals/{}/withdraw/", public_id, id)
+        )
+        return answered
+
+    def withdraw_invitation(self, workspace: str, public_id: str) -> None:
+        """Withdraw an invitation, so that its link admits nobody (for owners and leads).
+
+        Needs a token with the scope `members`.
+        """
+        self._transport.answer("DELETE", address("w/{}/invitations/{}/", workspace, public_id))
+
+    def write_checklist_questions(
+        self, public_id: str, body: shapes.WantedTexts, *, unchanged: bool = False
+    ) -> shapes.ChecklistState:
+        """Write the questions of criteria (for owners and leads), also in the review, where a new version is reviewed
+        anew.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.ChecklistState = self._transport.answer(
+            "PUT", address("checklists/{}/questions/", public_id), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def write_error_phrases(
+        self, workspace: str, body: shapes.WantedPhrases, *, unchanged: bool = False
+    ) -> shapes.Phrases:
+        """Return the phrases by which texts count as errors, write others, or restore the usual ones (for owners and
+        leads).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Phrases = self._transport.answer(
+            "PUT", address("w/{}/error-phrases/", workspace), body=body, unchanged=unchanged
+        )
+        return answered
+
     def write_guideline(
         self, workspace: str, slug: str, body: shapes.WantedGuideline, *, unchanged: bool = False
     ) -> shapes.Guideline:
@@ -1304,5 +2651,38 @@ class Operations:
         """
         answered: shapes.Guideline = self._transport.answer(
             "PUT", address("w/{}/studies/{}/guideline/", workspace, slug), body=body, unchanged=unchanged
+        )
+        return answered
+
+    def write_questionnaire(
+        self,
+        workspace: str,
+        slug: str,
+        moment: Literal["after", "before"],
+        body: shapes.WantedQuestionnaire,
+        *,
+        unchanged: bool = False,
+    ) -> shapes.Questionnaire:
+        """Return a questionnaire of a study, or write its next version, which later raters answer.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Questionnaire = self._transport.answer(
+            "PUT",
+            address("w/{}/studies/{}/questionnaires/{}/", workspace, slug, moment),
+            body=body,
+            unchanged=unchanged,
+        )
+        return answered
+
+    def write_study_rubric(
+        self, workspace: str, slug: str, body: shapes.WantedQuestions, *, unchanged: bool = False
+    ) -> shapes.StudyRubric:
+        """Return the questions of a study, or write those of a draft: changed ones are its next version of its own rubric.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.StudyRubric = self._transport.answer(
+            "PUT", address("w/{}/studies/{}/rubric/", workspace, slug), body=body, unchanged=unchanged
         )
         return answered

@@ -6,6 +6,34 @@ from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
 
+class Approval(TypedDict):
+    """
+    A row of the list to approve or reject, with the ids by which the platform knows the rater.
+    """
+
+    rater: str
+    platform: str
+    platform_id: str
+    submission_id: str
+    submitted: str
+    answers: int
+    minutes: float
+    answers_not_counted: int
+    minutes_not_counted: float
+    checks_passed: int
+    checks_failed: int
+    suggested_decision: str
+    reason: str
+    pay: Decimal | None
+    pay_per: str
+    currency: str
+    sum: Decimal | None
+    sum_not_counted: Decimal | None
+    state_at_prolific: str
+    bonuses_sent: Decimal
+    bonuses_uncertain: Decimal
+
+
 class AskedFit(TypedDict):
     """
     A fit that a worker computes.
@@ -28,6 +56,43 @@ class Benchmark(TypedDict):
     source: NotRequired[str]
 
 
+class Budget(TypedDict):
+    """
+    The most that a run may spend; null is no limit.
+    """
+
+    budget_calls: int | None
+    budget_tokens: int | None
+    budget_money: Decimal | None
+
+
+class Cap(TypedDict):
+    """
+    The caps on the bonuses of a study, in units of its currency.
+    """
+
+    operator: Decimal
+    cap: Decimal | None
+    spent: Decimal
+    left: Decimal
+
+
+class Change(TypedDict):
+    """
+    This round minus what it is compared with; flagged if p is below alpha.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+    p: float
+    alpha: float
+    reach: float
+    flagged: bool
+
+
 class ChecklistsRow(TypedDict):
     instruction: NotRequired[str]
     category: NotRequired[str]
@@ -45,6 +110,20 @@ class ChecksRow(TypedDict):
     asked: NotRequired[Any]
 
 
+class Closing(TypedDict):
+    """
+    What closing the study would leave unfinished.
+    """
+
+    status: str
+    needed: int
+    missing: int
+    tasks: int
+    opened: int
+    raters: int
+    links: int
+
+
 class CountedAgain(TypedDict):
     answers: int
     without_seat: int
@@ -56,12 +135,109 @@ class CriterionScore(TypedDict):
     reason: str
 
 
+class CuratedInstruction(TypedDict):
+    """
+    An instruction, why it would go, and what a person decided.
+    """
+
+    id: str
+    instruction: str
+    tags: NotRequired[Any]
+    reason: NotRequired[str]
+    what: NotRequired[str]
+    similarity: NotRequired[float | None]
+    decision: NotRequired[str]
+    decision_reason: NotRequired[str]
+    decided_by: NotRequired[str]
+
+
+class Curation(TypedDict):
+    """
+    What the rules say of a benchmark's instructions. `kept` and what follows are null for a large benchmark.
+    """
+
+    instructions: int
+    tag: str
+    tagged: int
+    rules: Any
+    kept: int | None
+    reasons: dict[str, int] | None
+    unstated: dict[str, int] | None
+
+
 class Days(TypedDict):
     days: NotRequired[int | None]
 
 
+class Decision(TypedDict):
+    instruction: str
+    decision: str
+    reason: str
+    by: str
+
+
 class Deleted(TypedDict):
     removed: dict[str, int]
+
+
+class Disagreement(TypedDict):
+    task: str
+    instruction: str
+    category: NotRequired[str | None]
+    spread: float
+    answers: int
+    open_slots: int
+    decided: bool
+
+
+class Disagreements(TypedDict):
+    """
+    The tasks on which raters disagree, the widest spread first.
+    """
+
+    results: list[Disagreement]
+    counted_at: str | None
+    counting: bool
+
+
+class Draft(TypedDict):
+    text: str
+    models: list[str]
+    alike: list[str]
+
+
+class DraftedChecklist(TypedDict):
+    """
+    The drafts for one instruction, and the questions of its own checklist.
+    """
+
+    id: str
+    instruction: str
+    questions: list[str]
+    approved: bool
+    drafts: list[Draft]
+
+
+class DraftedInstruction(TypedDict):
+    """
+    An instruction for which models drafted questions.
+    """
+
+    id: str
+    instruction: str
+    questions: NotRequired[int]
+    models: NotRequired[list[str]]
+    approved: NotRequired[bool]
+
+
+class DraftingRun(TypedDict):
+    run: str
+    job: str
+
+
+class Dropped(TypedDict):
+    dropped: int
+    stay: int
 
 
 class Erased(TypedDict):
@@ -89,6 +265,35 @@ class Found(TypedDict):
     detail: str
 
 
+class FoundModels(TypedDict):
+    names: list[str]
+
+
+class FoundTask(TypedDict):
+    task: str
+    instruction: str
+    response: NotRequired[str | None]
+    model: NotRequired[str | None]
+    words: NotRequired[str | None]
+    excerpt: NotRequired[str | None]
+    dropped: bool
+
+
+class GivenAmount(TypedDict):
+    rater: str
+    amount: Decimal
+
+
+class GivenScore(TypedDict):
+    criterion: str
+    revision: NotRequired[int]
+    value: NotRequired[float | None]
+    level: NotRequired[str]
+    not_applicable: NotRequired[bool]
+    reason: NotRequired[str]
+    evidence: NotRequired[Any | None]
+
+
 class GoldRow(TypedDict):
     instruction: str
     model: NotRequired[str]
@@ -108,6 +313,10 @@ class Guideline(TypedDict):
     version: int
     en: str
     zh: str
+
+
+class HandedOver(TypedDict):
+    detail: str
 
 
 class Import(TypedDict):
@@ -153,6 +362,11 @@ class InstructionsRow(TypedDict):
     rubric: NotRequired[str]
 
 
+class Invited(TypedDict):
+    invited: int
+    known: int
+
+
 class Judge(TypedDict):
     id: str
     name: str
@@ -162,6 +376,18 @@ class Judge(TypedDict):
     parameters: NotRequired[Any]
     provenance: str
     created_at: str
+
+
+class LeftOut(TypedDict):
+    who: str
+    amount: Decimal | None
+    why: str
+
+
+class Level(TypedDict):
+    value: float
+    name: str
+    meaning: NotRequired[str]
 
 
 class LoadedVerdicts(TypedDict):
@@ -179,6 +405,16 @@ class Loading(TypedDict):
     leave_out_bad_rows: NotRequired[bool]
 
 
+class MadeAccount(TypedDict):
+    username: str
+    password: str
+
+
+class MadeAccounts(TypedDict):
+    made: list[MadeAccount]
+    known: list[str]
+
+
 class MadeExclusion(TypedDict):
     id: str
     rater: str
@@ -191,8 +427,54 @@ class MadeExclusion(TypedDict):
     answers: int
 
 
+class MadeProposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+
+
+class Mean(TypedDict):
+    """
+    Of n responses, with a normal 95 % interval over them; its ends are null where n is 1.
+    """
+
+    value: float
+    n: int
+    low: float | None
+    high: float | None
+
+
+class MeanChange(TypedDict):
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    clusters: int
+
+
+class MergedCriterion(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    votes: int | None
+    certain: bool
+    tied: bool
+    kept: bool | None
+
+
 class Message(TypedDict):
     message: NotRequired[str]
+
+
+class Minimum(TypedDict):
+    """
+    What a complete participation needs; null for no such minimum.
+    """
+
+    answers: NotRequired[int | None]
+    checks: NotRequired[int | None]
+    minutes: NotRequired[int | None]
 
 
 class Model(TypedDict):
@@ -217,6 +499,99 @@ class ModelCounts(TypedDict):
     waiting: int
 
 
+class ModelDifference(TypedDict):
+    """
+    First model minus second, over the instructions that both answered.
+    """
+
+    value: float
+    low: float
+    high: float
+    kind: str
+    n: int
+    first_better: int
+    second_better: int
+    equal: int
+
+
+class ModelTexts(TypedDict):
+    """
+    The texts of a model; null where nothing could be measured.
+    """
+
+    model: str
+    responses: int
+    words: Mean | None
+    length_error: Mean | None
+    repetition: Mean | None
+    distinct: float | None
+    bleu: float | None
+    rouge_l: Mean | None
+    meteor: Mean | None
+
+
+class Monitor(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+
+
+class MonitoredVerdict(TypedDict):
+    """
+    An answer that differs between two rounds; null where a round has no usable one.
+    """
+
+    task: str
+    instruction: str
+    criterion: str
+    before: float | None
+    after: float | None
+    share: float | None
+    item_before: NotRequired[int | None]
+    item_after: NotRequired[int | None]
+
+
+class MovedVerdict(TypedDict):
+    """
+    A response, or pair, with the scores of both runs.
+    """
+
+    first: int
+    second: int
+    instruction: str
+    response_a: str
+    response_b: str | None
+    score_of: str
+    before: float
+    after: float
+    change: float
+
+
+class NewInvitation(TypedDict):
+    """
+    An invitation that was just made, with its link, which is not told again.
+    """
+
+    id: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+    link: str
+    sent: bool
+
+
 class NewWebhook(TypedDict):
     """
     A webhook that was just added, with its secret, which is not told again.
@@ -228,6 +603,37 @@ class NewWebhook(TypedDict):
     active: NotRequired[bool]
     created_at: str
     secret: str
+
+
+class Note(TypedDict):
+    """
+    A note or appeal of a rater to the lead.
+    """
+
+    id: int
+    kind: str
+    text: NotRequired[str]
+    task: str
+    instruction: str
+    rater: NotRequired[str | None]
+    name: NotRequired[str | None]
+    created_at: str
+    resolved_at: NotRequired[str | None]
+
+
+class NoteToRater(TypedDict):
+    """
+    A message that the rater has not confirmed yet.
+    """
+
+    rater: str
+    text: str
+    at: str
+
+
+class Objection(TypedDict):
+    comment: str
+    by: str
 
 
 class OpenCohort(TypedDict):
@@ -245,6 +651,32 @@ class OpenCohort(TypedDict):
     is_open: bool
     link: str
     codes: dict[str, str]
+    prolific_workspace: str
+
+
+class Participants(TypedDict):
+    proposers: list[str]
+    voters: list[str]
+    reviewers: list[str]
+    ballots: int
+
+
+class Passage(TypedDict):
+    response: str
+    instruction: str
+    mode: str
+    passage: str
+    number: float
+
+
+class PatchedCohortChanges(TypedDict):
+    """
+    What is to be changed of a cohort.
+    """
+
+    joins_per_hour: NotRequired[int | None]
+    codes: NotRequired[dict[str, str]]
+    prolific_workspace: NotRequired[str]
 
 
 class PatchedEndpointChanges(TypedDict):
@@ -283,6 +715,19 @@ class PatchedModelChanges(TypedDict):
     fictional: NotRequired[bool]
 
 
+class PatchedRole(TypedDict):
+    role: NotRequired[Literal["owner", "lead", "analyst", "reviewer", "rater"]]
+
+
+class PatchedTerms(TypedDict):
+    """
+    The interval between rounds and the most that one may cost; what is left out stays.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
+
+
 class PatchedWebhookChanges(TypedDict):
     """
     What is to be changed of a webhook.
@@ -291,6 +736,21 @@ class PatchedWebhookChanges(TypedDict):
     url: NotRequired[str]
     events: NotRequired[list[str]]
     active: NotRequired[bool]
+
+
+class PersonsAnswer(TypedDict):
+    rater: str
+    answers: list[CriterionScore]
+
+
+class Phrases(TypedDict):
+    """
+    The phrases that hold in a workspace, in lower case.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
+    own: bool
 
 
 class PreferencesRow(TypedDict):
@@ -305,6 +765,59 @@ class PreferencesRow(TypedDict):
     category: NotRequired[str]
     seconds: NotRequired[float]
     rater_kind: NotRequired[str]
+
+
+class PreparedBonuses(TypedDict):
+    """
+    The same list, with the digest of its dry run.
+    """
+
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+    digest: str
+
+
+class ProlificStudy(TypedDict):
+    """
+    The study at Prolific to which a cohort belongs.
+    """
+
+    id: str
+    made_at: str
+    looked_at: NotRequired[str | None]
+    problem: str
+
+
+class Proposal(TypedDict):
+    id: int
+    name: str
+    explanation: str
+    own: bool
+    criterion: int | None
+
+
+class ProposedBonus(TypedDict):
+    rater: str
+    pseudonym: str
+    submission: str
+    amount: Decimal
+    reason: str
+
+
+class QuestionsBenchmark(TypedDict):
+    """
+    The benchmark whose instructions ask models about those of another one.
+    """
+
+    benchmark: str
+    instructions: int
 
 
 class RatersRow(TypedDict):
@@ -336,6 +849,10 @@ class RawReply(TypedDict):
     reused: bool
 
 
+class Released(TypedDict):
+    released: int
+
+
 class Report(TypedDict):
     kind: str
     settings: Any
@@ -344,6 +861,11 @@ class Report(TypedDict):
     answers_since: int
     failed_judges: list[str]
     result: Any
+
+
+class Requested(TypedDict):
+    ratings: int
+    tasks: int
 
 
 class ResponsesRow(TypedDict):
@@ -356,6 +878,12 @@ class ResponsesRow(TypedDict):
     finish_reason: NotRequired[str]
     tokens: NotRequired[float]
     seconds: NotRequired[float]
+
+
+class Reviewed(TypedDict):
+    done: int
+    gone: int
+    refused: list[str]
 
 
 class RowError(TypedDict):
@@ -398,6 +926,11 @@ class RunProgress(TypedDict):
     projected_money: Decimal | None
 
 
+class Scanned(TypedDict):
+    scanned: bool
+    found: int
+
+
 class Score(TypedDict):
     task: str
     response_a: NotRequired[str | None]
@@ -418,6 +951,28 @@ class Score(TypedDict):
     not_applicable: NotRequired[bool]
     reason: NotRequired[str]
     evidence: NotRequired[Any | None]
+
+
+class Sending(TypedDict):
+    """
+    A confirmation that the messages are to be sent.
+    """
+
+    people: int
+
+
+class Sent(TypedDict):
+    sent: int
+
+
+class SentBonuses(TypedDict):
+    """
+    Bonuses in one currency.
+    """
+
+    currency: str
+    amount: Decimal
+    in_doubt: Decimal
 
 
 class SentChecklists(TypedDict):
@@ -535,6 +1090,78 @@ class ServedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class SetAside(TypedDict):
+    removed: int
+
+
+class SettingChange(TypedDict):
+    name: str
+    before: str
+    after: str
+
+
+class SharedInstruction(TypedDict):
+    id: str
+    external_id: str
+    category: str
+    first: float
+    second: float
+    gap: float
+
+
+class SideVerdict(TypedDict):
+    """
+    The judge's answer to one criterion, beside the mean of people's.
+    """
+
+    question: str
+    score: str
+    reason: str
+    people: float | None
+    raters: int
+
+
+class Significance(TypedDict):
+    """
+    A mean with its 95 % interval over whole instructions.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+class SkippedTask(TypedDict):
+    task: str
+    instruction: str
+    skips: int
+    reasons: dict[str, int]
+
+
+class SkippedTasks(TypedDict):
+    results: list[SkippedTask]
+
+
+class Spending(TypedDict):
+    """
+    The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
+    """
+
+    limit: Decimal | None
+    spent: Decimal
+    reserved: Decimal | None
+    room: Decimal | None
+    currency: str
+
+
+class Step(TypedDict):
+    at: str
+    by: str
+    what: str
+
+
 class StoredRows(TypedDict):
     """
     What became of the rows.
@@ -564,6 +1191,52 @@ class StudyState(TypedDict):
     provenance: list[str]
 
 
+class Submission(TypedDict):
+    """
+    A submission, as Prolific says it at this moment.
+    """
+
+    id: str
+    participant: str
+    status: str
+    code: str
+
+
+class Tagged(TypedDict):
+    kept: int
+    added: int
+    removed: int
+
+
+class Trial(TypedDict):
+    id: str
+    workspace: str
+    model: str
+    method: str
+    prompt: str
+    prompt_hash: str
+    parameters: NotRequired[Any]
+    status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
+    message: NotRequired[str]
+    answers: int
+    settled: int
+    unusable: int
+    cost: str
+    currency: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    kept_until: str
+
+
+class TriedCriterion(TypedDict):
+    question: str
+    score: float | None
+    reason: str
+    people: float | None
+    raters: int
+    difference: float | None
+
+
 class TruthRow(TypedDict):
     item: str
     value: Any
@@ -573,6 +1246,22 @@ class TruthRow(TypedDict):
 
 class Undone(TypedDict):
     removed: dict[str, int]
+
+
+class UnfinishedRound(TypedDict):
+    run: str
+    status: str
+    message: str
+
+
+class Value(TypedDict):
+    """
+    One value to enter at a platform.
+    """
+
+    name: str
+    value: str
+    help: str
 
 
 class Verdict(TypedDict):
@@ -600,6 +1289,30 @@ class Verdict(TypedDict):
     replies: list[RawReply] | None
 
 
+class Version(TypedDict):
+    version: int
+    created_at: str
+    answers: int
+
+
+class WantedAccounts(TypedDict):
+    """
+    Accounts to be made, whose passwords somebody hands out.
+    """
+
+    names: list[str]
+    role: Literal["analyst", "reviewer", "rater"]
+
+
+class WantedAdjudication(TypedDict):
+    """
+    Answers to all questions of the task.
+    """
+
+    answers: dict[str, Any]
+    reasons: NotRequired[dict[str, str]]
+
+
 class WantedAlignment(TypedDict):
     """
     An alignment to be begun: the split is stored, and nothing is asked.
@@ -624,6 +1337,92 @@ class WantedAnchors(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedApproval(TypedDict):
+    """
+    The submissions to be reviewed; a rejection needs a category and a message of at least 100 characters.
+    """
+
+    submissions: list[str]
+    category: NotRequired[
+        Literal[
+            "TOO_QUICKLY",
+            "TOO_SLOWLY",
+            "FAILED_INSTRUCTIONS",
+            "INCOMP_LONGITUDINAL",
+            "FAILED_CHECK",
+            "LOW_EFFORT",
+            "MALINGERING",
+            "NO_CODE",
+            "BAD_CODE",
+            "NO_DATA",
+            "UNSUPP_DEVICE",
+            "OTHER",
+        ]
+    ]
+    message: NotRequired[str]
+
+
+class WantedBallot(TypedDict):
+    choices: list[int]
+
+
+class WantedBaseline(TypedDict):
+    run: str
+
+
+class WantedBonuses(TypedDict):
+    """
+    A list of bonuses: amounts that are given, or a rule with its numbers.
+    """
+
+    purpose: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    amounts: NotRequired[list[GivenAmount]]
+    above: NotRequired[int]
+    each: NotRequired[Decimal]
+    fewest: NotRequired[int]
+    percent: NotRequired[int]
+    amount: NotRequired[Decimal]
+    with_unknown: NotRequired[bool]
+
+
+class WantedCap(TypedDict):
+    cap: Decimal
+
+
+class WantedChecklist(TypedDict):
+    """
+    A checklist to be started; what is left out is the default of its page.
+    """
+
+    name_en: NotRequired[str]
+    name_zh: NotRequired[str]
+    benchmark: NotRequired[str]
+    categories: NotRequired[list[str]]
+    keeps: NotRequired[int]
+    votes_each: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+
+
+class WantedChecks(TypedDict):
+    """
+    A study in which people answer some of the run's instruction checks.
+    """
+
+    sample: NotRequired[int]
+    raters: NotRequired[int]
+
+
+class WantedChoice(TypedDict):
+    """
+    Which of the criteria that tie for the last places stay, and why; neither where none tie.
+    """
+
+    chosen: NotRequired[list[int]]
+    reason: NotRequired[str]
+
+
 class WantedCohort(TypedDict):
     """
     A cohort to be made.
@@ -637,8 +1436,30 @@ class WantedCohort(TypedDict):
     consent_zh: NotRequired[str]
 
 
+class WantedCriterion(TypedDict):
+    name: str
+    explanation: str
+
+
+class WantedDecision(TypedDict):
+    """
+    What a person decides about an instruction.
+    """
+
+    instruction: str
+    decision: Literal["keep", "drop", "undo"]
+    reason: NotRequired[str]
+
+
 class WantedDeletion(TypedDict):
     slug: str
+
+
+class WantedDrafts(TypedDict):
+    model: str
+    budget_calls: NotRequired[int | None]
+    budget_tokens: NotRequired[int | None]
+    budget_money: NotRequired[Decimal | None]
 
 
 class WantedDraw(TypedDict):
@@ -651,6 +1472,15 @@ class WantedDraw(TypedDict):
     overlap: NotRequired[int | None]
     seed: NotRequired[int | None]
     dry_run: NotRequired[bool]
+
+
+class WantedDrop(TypedDict):
+    """
+    Which of the tasks that were found are dropped: those of `tasks`, or with `all` every one.
+    """
+
+    tasks: NotRequired[list[str]]
+    all: NotRequired[bool]
 
 
 class WantedEndpoint(TypedDict):
@@ -725,6 +1555,10 @@ class WantedFit(TypedDict):
     skip_small: NotRequired[bool]
 
 
+class WantedFoundModels(TypedDict):
+    names: list[str]
+
+
 class WantedGeneration(TypedDict):
     """
     A generation run to be started; what is left out is as on the page.
@@ -752,6 +1586,21 @@ class WantedGuideline(TypedDict):
 
     en: NotRequired[str]
     zh: NotRequired[str]
+
+
+class WantedHandling(TypedDict):
+    decision: Literal["mask", "keep", "undecided"]
+
+
+class WantedInvitation(TypedDict):
+    """
+    An invitation for one person.
+    """
+
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: str
+    days: NotRequired[int]
+    email: NotRequired[str]
 
 
 class WantedJudge(TypedDict):
@@ -790,6 +1639,14 @@ class WantedJudge(TypedDict):
     parameters: NotRequired[dict[str, Any]]
 
 
+class WantedLabel(TypedDict):
+    label: str
+
+
+class WantedLimit(TypedDict):
+    limit: Decimal | None
+
+
 class WantedLook(TypedDict):
     judge: str
     look: int
@@ -813,13 +1670,70 @@ class WantedModel(TypedDict):
     fictional: NotRequired[bool]
 
 
+class WantedMonitor(TypedDict):
+    """
+    A monitor to be made. Its tasks are drawn now and never change; the first round is due at once.
+    """
+
+    every_hours: NotRequired[int]
+    budget_money: NotRequired[Decimal | None]
+    study: str
+    judge: str
+    tasks: NotRequired[int]
+    seed: NotRequired[int]
+
+
 class WantedName(TypedDict):
     name: str
+
+
+class WantedNote(TypedDict):
+    """
+    A message to one rater.
+    """
+
+    text: str
+
+
+class WantedOwnChecklist(TypedDict):
+    questions: list[str]
 
 
 class WantedPanel(TypedDict):
     judges: NotRequired[list[str]]
     name: NotRequired[str]
+
+
+class WantedPay(TypedDict):
+    """
+    What a cohort is paid.
+    """
+
+    amount: Decimal | None
+    per: NotRequired[Literal["hour", "task"]]
+    currency: NotRequired[str]
+
+
+class WantedPeople(TypedDict):
+    """
+    People to be invited by e-mail.
+    """
+
+    emails: list[str]
+
+
+class WantedPhrases(TypedDict):
+    """
+    Both lists, whole.
+    """
+
+    refusals: list[str]
+    meaningless: list[str]
+
+
+class WantedPlace(TypedDict):
+    proposal: int
+    criterion: int | None
 
 
 class WantedProbes(TypedDict):
@@ -835,10 +1749,74 @@ class WantedProbes(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedProlificStudy(TypedDict):
+    """
+    A draft for so many participants, or a study that is there already.
+    """
+
+    places: NotRequired[int]
+    study_id: NotRequired[str]
+
+
 class WantedProposal(TypedDict):
     model: str
     judge: NotRequired[str]
     price_only: NotRequired[bool]
+
+
+class WantedQuestion(TypedDict):
+    criterion: int
+    en: NotRequired[str]
+    zh: NotRequired[str]
+
+
+class WantedQuestionReview(TypedDict):
+    question: int
+    sound: bool
+    comment: NotRequired[str]
+
+
+class WantedQuestionnaire(TypedDict):
+    questions: list[Any]
+
+
+class WantedRatings(TypedDict):
+    """
+    Of which tasks more ratings are wanted: one of `task` and `least`.
+    """
+
+    more: NotRequired[int]
+    task: NotRequired[str]
+    least: NotRequired[float]
+
+
+class WantedReview(TypedDict):
+    """
+    A study in which people review some of the run's verdicts.
+    """
+
+    sample: NotRequired[int]
+    reviewers: NotRequired[int]
+
+
+class WantedReviews(TypedDict):
+    reviews: list[WantedQuestionReview]
+
+
+class WantedRules(TypedDict):
+    """
+    What passes; what is left out is the default of the page.
+    """
+
+    shortest: NotRequired[int]
+    longest: NotRequired[int]
+    most_turns: NotRequired[int]
+    languages: NotRequired[str]
+    without_tags: NotRequired[str]
+    last_of_user: NotRequired[bool]
+    difficulty: NotRequired[Literal[0, 2, 3, 4, 5]]
+    similarity: NotRequired[float]
+    tag: NotRequired[str]
 
 
 class WantedRun(TypedDict):
@@ -919,6 +1897,51 @@ class WantedStudy(TypedDict):
     launch: NotRequired[bool]
 
 
+class WantedTexts(TypedDict):
+    questions: list[WantedQuestion]
+
+
+class WantedTrial(TypedDict):
+    """
+    A trial to be begun, of answers of a study or of a benchmark.
+    """
+
+    method: Literal[
+        "checklist",
+        "overall",
+        "overall_with_checklist",
+        "stars",
+        "stars_objective",
+        "pair_of_three",
+        "pair_of_three_reference",
+        "pair_of_four",
+        "pair_of_five",
+        "graded_score",
+        "instruction_check",
+        "embedding",
+        "perplexity",
+        "random",
+        "shorter",
+        "longer",
+        "rouge",
+        "rouge_1",
+        "first",
+        "second",
+        "composite",
+    ]
+    model: str
+    prompt: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    parameters: NotRequired[dict[str, Any]]
+    study: NotRequired[str]
+    benchmark: NotRequired[str]
+    number: NotRequired[int]
+    answers: NotRequired[Literal[1, 5]]
+    agreed_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
+
+
 class WantedVersion(TypedDict):
     judge: str
     draft: NotRequired[str]
@@ -933,12 +1956,226 @@ class WantedWebhook(TypedDict):
     events: list[str]
 
 
+class WantedWording(TypedDict):
+    criterion: int
+    name: str
+    explanation: str
+
+
 class Webhook(TypedDict):
     id: str
     url: str
     events: list[str]
     active: NotRequired[bool]
     created_at: str
+
+
+class WholeBonusList(TypedDict):
+    """
+    A list with its bonuses.
+    """
+
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+    bonuses: list[ProposedBonus]
+
+
+class WholeVerdict(TypedDict):
+    """
+    A verdict with the texts that it is about, every raw reply, and what people answered to the same task.
+    """
+
+    item: int
+    position: int
+    instruction: str
+    response_a: str
+    response_b: NotRequired[str | None]
+    model_a: NotRequired[str | None]
+    model_b: NotRequired[str | None]
+    shown_first: str
+    juror: int
+    repeat: int
+    canary: str
+    status: str
+    reason: str
+    score: NotRequired[float | None]
+    score_of: NotRequired[str | None]
+    answers: list[CriterionScore]
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    replies: list[RawReply] | None
+    instruction_text: str
+    text_a: str
+    text_b: str | None
+    people: list[PersonsAnswer]
+    people_mean: float | None
+
+
+class WrittenQuestion(TypedDict):
+    criterion: int
+    id: int | None
+    en: str
+    zh: str
+    source: str
+    model: str
+    own: bool
+    draft_en: str
+    draft_zh: str
+    sound: int
+    objections: list[Objection]
+
+
+class Adjudication(TypedDict):
+    """
+    Your own answer to a task, which decides it.
+    """
+
+    decided: bool
+    scores: list[GivenScore]
+
+
+class AskedCriterion(TypedDict):
+    """
+    A question of the rubric. `key` of a question that is there keeps it the same question, with its other texts.
+    """
+
+    key: NotRequired[str]
+    en: NotRequired[str]
+    zh: NotRequired[str]
+    scale: NotRequired[
+        Literal[
+            "check",
+            "five",
+            "four",
+            "fulfilment",
+            "overall10",
+            "stars3",
+            "stars5",
+            "three",
+            "yes_no",
+            "as-it-is",
+            "own",
+            "own-overall",
+        ]
+    ]
+    levels: NotRequired[list[Level]]
+    may_not_apply: NotRequired[bool]
+    numbers: NotRequired[str]
+
+
+class BonusList(TypedDict):
+    """
+    A list of bonuses and what became of it.
+    """
+
+    id: str
+    basis: Literal["given", "answers", "hours", "checks"]
+    purpose: str
+    study_at_prolific: str
+    currency: NotRequired[str]
+    total: str
+    charged: str | None
+    state: NotRequired[
+        Literal[
+            "preparing", "prepared", "paying", "sent", "uncertain", "found_paid", "found_unpaid", "refused", "dropped"
+        ]
+    ]
+    problem: NotRequired[str]
+    made_at: str
+    made_by: NotRequired[str | None]
+    confirmed_at: NotRequired[str | None]
+    confirmed_by: NotRequired[str | None]
+    page: str
+
+
+class BonusProposal(TypedDict):
+    """
+    A dry run: who would get how much and why, and who would not. Nothing is stored.
+    """
+
+    digest: str
+    currency: str
+    total: Decimal
+    bonuses: list[ProposedBonus]
+    left_out: list[LeftOut]
+
+
+class BrowserRequest(TypedDict):
+    """
+    Somebody who follows an entry link with a rater's id, and cannot prove to be that rater.
+    """
+
+    id: int
+    rater: str
+    number: str
+    state: NotRequired[Literal["waiting", "admitted", "refused"]]
+    at: str
+
+
+class Checklist(TypedDict):
+    """
+    A checklist that members of a workspace write together.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+
+
+class ChecklistState(TypedDict):
+    """
+    A checklist with what you may see of its present stage.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+    categories: list[str]
+    leads: bool
+    takes_part: bool
+    proposals: list[Proposal]
+    number_of_proposals: int
+    criteria: list[MergedCriterion]
+    voted: bool | None
+    choice_reason: str
+    questions: list[WrittenQuestion]
+    drafting_run: str | None
+    rubrics: list[str]
+    participants: Participants
+    steps: list[Step]
 
 
 class Cohort(TypedDict):
@@ -950,6 +2187,38 @@ class Cohort(TypedDict):
     joins_per_hour: NotRequired[int | None]
     raters: NotRequired[int]
     is_open: bool
+
+
+class ComparedModels(TypedDict):
+    judge: str
+    measure: str
+    first: str
+    second: str
+    overall: ModelDifference
+    p: float | None
+    categories: dict[str, ModelDifference]
+    discredited: bool
+
+
+class ComparedRuns(TypedDict):
+    """
+    Two runs side by side: what moved between their verdicts, and by how much on average.
+    """
+
+    counts: dict[str, int]
+    mean_change: MeanChange | None
+    first_only: int
+    second_only: int
+    unlike: int
+    discredited: list[str]
+
+
+class ComparedSide(TypedDict):
+    model: str
+    response: str
+    text: str | None
+    value: float
+    verdicts: list[SideVerdict]
 
 
 class Criterion(TypedDict):
@@ -982,6 +2251,19 @@ class Delivery(TypedDict):
     body: str
 
 
+class DrawnChecks(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    created_at: str
+    status: str
+    archived_at: str | None
+    agreement: dict[str, Any] | None
+
+
 class Endpoint(TypedDict):
     id: int
     name: str
@@ -997,6 +2279,18 @@ class Endpoint(TypedDict):
     output_price: NotRequired[Decimal]
     probed_at: NotRequired[str | None]
     found: list[Found]
+
+
+class EventLine(TypedDict):
+    """
+    One thing that somebody did in the study.
+    """
+
+    at: str
+    by: str
+    what: str
+    about: str
+    changes: list[SettingChange]
 
 
 class Fit(TypedDict):
@@ -1050,6 +2344,76 @@ class GenerationRun(TypedDict):
     created_at: str
     started_at: NotRequired[str | None]
     finished_at: NotRequired[str | None]
+
+
+class GivenAnswer(TypedDict):
+    """
+    One rater's answer to a task, as it is now.
+    """
+
+    rater: str
+    name: str
+    rater_kind: str
+    status: NotRequired[
+        Literal["open", "submitted", "skipped", "surplus", "absent", "unscored", "derived", "checked", "excluded"]
+    ]
+    submitted_at: NotRequired[str | None]
+    discredited: bool
+    scores: list[GivenScore]
+
+
+class GivenAnswers(TypedDict):
+    """
+    What one rater answered, by the keys of the questions of that version.
+    """
+
+    rater: str
+    name: str
+    cohort: NotRequired[str | None]
+    moment: Literal["before", "after"]
+    version: int
+    language: str
+    answers: NotRequired[Any]
+    answered_at: str
+
+
+class HeldCriterion(TypedDict):
+    key: str
+    en: str
+    zh: str
+    role: str
+    scale: str
+    levels: list[Level]
+    minimum: float | None
+    maximum: float | None
+    step: float | None
+    may_not_apply: bool
+    numbers: str
+
+
+class Invitation(TypedDict):
+    id: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+    note: NotRequired[str]
+    made_by: str
+    made_at: str
+    expires_at: str
+
+
+class InvitedPerson(TypedDict):
+    """
+    A person who was invited; the name and the address are empty once they were erased.
+    """
+
+    id: int
+    name: NotRequired[str]
+    email: str
+    link: str
+    state: NotRequired[Literal["held", "waiting", "sending", "sent", "failed"]]
+    reason: str
+    made_at: str
+    sent_at: NotRequired[str | None]
+    joined_at: str
 
 
 class Job(TypedDict):
@@ -1152,6 +2516,57 @@ class Mapping(TypedDict):
     separator: NotRequired[Literal["semicolon", "tab", "bar"] | Literal[""]]
 
 
+class Member(TypedDict):
+    id: str
+    username: str
+    name: str
+    role: Literal["owner", "lead", "analyst", "reviewer", "rater"]
+
+
+class ModelErrors(TypedDict):
+    """
+    How many of the responses read of a model have each error, with some of the passages.
+    """
+
+    model: str
+    read: int
+    asked: int
+    counts: dict[str, int]
+    length_error: float | None
+    passages: list[Passage]
+
+
+class Pay(TypedDict):
+    """
+    What is paid for an hour of work or for a task.
+    """
+
+    amount: Decimal | None
+    per: Literal["hour", "task"]
+    currency: str
+    by_cohort: bool
+
+
+class PlatformValues(TypedDict):
+    """
+    What is entered at each platform, in the order of its form.
+    """
+
+    prolific: list[Value]
+    mturk: list[Value]
+
+
+class Questionnaire(TypedDict):
+    """
+    What raters are asked about themselves before their first task, or after their last one.
+    """
+
+    moment: Literal["before", "after"]
+    version: int
+    questions: list[Any]
+    versions: list[Version]
+
+
 class Rater(TypedDict):
     id: str
     pseudonym: NotRequired[str]
@@ -1161,6 +2576,29 @@ class Rater(TypedDict):
     answered: int
     provenance: NotRequired[Literal["simulated", "scripted"] | Literal[""]]
     created_at: str
+
+
+class RaterPayment(TypedDict):
+    """
+    The work and the pay of one rater.
+    """
+
+    rater: str
+    pseudonym: str
+    answers: int
+    minutes: float
+    skipped: int
+    answers_not_counted: int
+    minutes_not_counted: float
+    submitted: str | None
+    checks: int
+    checks_failed: int
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    suggested_decision: Literal["approve", "review", "reject", "nothing to pay"]
+    reason: str
+    state_at_prolific: str
+    bonuses: list[SentBonuses]
 
 
 class RaterState(TypedDict):
@@ -1194,6 +2632,24 @@ class Response(TypedDict):
     created_at: str
 
 
+class Round(TypedDict):
+    """
+    A finished round; a level is null where there are too few answers.
+    """
+
+    number: int
+    run: str
+    finished_at: str | None
+    baseline: int
+    flagged: bool
+    silent: bool
+    unscored: int
+    score: Significance | None
+    agreement_with_baseline: Significance | None
+    agreement_with_people: Significance | None
+    changes: dict[str, Change]
+
+
 class Rubric(TypedDict):
     key: str
     version: NotRequired[int]
@@ -1211,6 +2667,7 @@ class Run(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1227,6 +2684,7 @@ class RunState(TypedDict):
     judge: str
     workspace: str
     study: str
+    label: NotRequired[str]
     status: NotRequired[Literal["planned", "running", "paused", "finished", "failed", "cancelled", "imported"]]
     message: NotRequired[str]
     discredited: bool
@@ -1238,6 +2696,17 @@ class RunState(TypedDict):
     finished_at: NotRequired[str | None]
     progress: RunProgress
     manifest: Any
+
+
+class SelfNaming(TypedDict):
+    """
+    What becomes of responses that say which model wrote them.
+    """
+
+    decision: Literal["mask", "keep", "undecided"]
+    scanned_at: str | None
+    found: int
+    undecided: int
 
 
 class SentTruth(TypedDict):
@@ -1276,6 +2745,20 @@ class StudyArchive(TypedDict):
     total: int
     problem: str
     imported: int | None
+
+
+class StudyRubric(TypedDict):
+    """
+    The questions of a study.
+    """
+
+    rubric: str | None
+    version: int | None
+    own: bool
+    fixed: bool
+    questions: list[HeldCriterion]
+    mark: str
+    asked: int | None
 
 
 class TableUpload(TypedDict):
@@ -1320,3 +2803,101 @@ class Task(TypedDict):
     rubric: str
     part: NotRequired[Any | None]
     known_answer: Any
+
+
+class TaskAnswers(TypedDict):
+    """
+    All that was said of a task.
+    """
+
+    task: str
+    held_by: int
+    answers: list[GivenAnswer]
+    notes: list[Note]
+
+
+class TextStatistics(TypedDict):
+    models: list[ModelTexts]
+    error_modes: list[ModelErrors]
+    none_because: str
+
+
+class TriedAnswer(TypedDict):
+    """
+    An answer that was asked about, and what came back.
+    """
+
+    about: str
+    task: NotRequired[str | None]
+    response: NotRequired[str | None]
+    status: str
+    reason: str
+    reply: str
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    cost: float
+    distance: float | None
+    criteria: list[TriedCriterion]
+
+
+class WantedGroups(TypedDict):
+    """
+    What changes; what is left out stays as it is.
+    """
+
+    wordings: NotRequired[list[WantedWording]]
+    places: NotRequired[list[WantedPlace]]
+
+
+class WantedQuestions(TypedDict):
+    questions: list[AskedCriterion]
+    mark: NotRequired[str]
+    asked: NotRequired[int | None]
+
+
+class CohortPayment(TypedDict):
+    """
+    The pay of a cohort with its sums; `cohort` is null for raters who belong to none.
+    """
+
+    cohort: NotRequired[int | None]
+    name: NotRequired[str]
+    pay: Pay
+    answers: int
+    hours: float
+    answers_not_counted: int
+    hours_not_counted: float
+    owed: Decimal | None
+    owed_not_counted: Decimal | None
+    bonuses: list[SentBonuses]
+    raters: list[RaterPayment]
+
+
+class ComparedInstruction(TypedDict):
+    id: str
+    external_id: str
+    text: str | None
+    sides: list[ComparedSide]
+    weights: dict[str, float]
+    pair: list[SideVerdict]
+
+
+class MonitorState(TypedDict):
+    id: str
+    workspace: str
+    study: str
+    judge: str
+    judge_id: str
+    tasks: int
+    active: NotRequired[bool]
+    every_hours: NotRequired[int]
+    next_at: str
+    budget_money: NotRequired[Decimal | None]
+    created_at: str
+    changed: bool
+    unfinished: str | None
+    baseline: int
+    rounds: list[Round]
+    others: list[UnfinishedRound]

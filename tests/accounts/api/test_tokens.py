@@ -11,8 +11,18 @@ from django.utils import timezone
 from accounts.api.access import ReadsResults
 from accounts.api.tokens import issue_token, valid_tokens
 from accounts.members.changes import remove_person
-from accounts.models import ApiToken, Event, Membership
-from annotation.models import Cohort
+from accounts.members.invitations import invite
+from accounts.models import ApiToken, Event, Membership, User
+from annotation.models import (
+    BonusBatch,
+    BrowserRequest,
+    Checklist,
+    Cohort,
+    Flag,
+    MailedInvitation,
+    Participant,
+    ProlificStudy,
+)
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
 from annotation.uploads.study_archives import StudyArchive, keep_archive
@@ -21,33 +31,112 @@ from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
 from judging.judges.making import create_judge
-from judging.models import Alignment
+from judging.models import Alignment, PromptTrial, Watch
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 EVERYTHING = ApiToken.Scope.values
 MORE = {
+    "{id}/invitations/": ["post"],
     "/settings/": ["patch"],
     "/guideline/": ["put"],
+    "/adjudication/": ["put"],
+    "/self-naming/": ["put"],
+    "/studies/{slug}/rubric/": ["put"],
+    "/questionnaires/{moment}/": ["put"],
     "/cohorts/": ["post"],
+    "/cohorts/{id}/": ["patch"],
+    "/pay/": ["put"],
+    "/minimum/": ["put"],
+    "/prolific/": ["post"],
     "/tasks/{task}/": ["put", "delete"],
+    "/drafted-checklists/": ["post"],
+    "/drafted-checklists/{instruction}/": ["put"],
     "/webhooks/": ["post"],
     "/webhooks/{public_id}/": ["patch", "delete"],
     "/endpoints/": ["post"],
     "/endpoints/{id}/": ["patch", "delete"],
+    "/endpoints/{id}/models/": ["post"],
     "/models/{id}/": ["patch", "delete"],
+    "/error-phrases/": ["put", "delete"],
+    "/runs/{public_id}/reviews/": ["post"],
+    "/runs/{public_id}/checks/": ["post"],
 }
 """Methods that change what the address returns, by its end."""
-VERBS = ("start", "pause", "cancel")
+COSTLY = {
+    "/runs/{public_id}/budget/": ["put"],
+    "/generation/{public_id}/budget/": ["put"],
+    "/monitors/{public_id}/": ["patch"],
+    "/spending/": ["put"],
+    "/bonus-cap/": ["put"],
+    "/bonuses/": ["post"],
+}
+"""Those by which money may be spent."""
+OF_PEOPLE = {
+    "/members/": ["post"],
+    "/members/{public_id}/": ["patch", "delete"],
+    "w/{workspace}/invitations/": ["post"],
+}
+"""Those that decide who belongs to a workspace."""
+VERBS = ("start", "pause", "cancel", "retry")
+OF_RUN = {
+    "label_run": lambda run: [],
+    "run_budget": lambda run: [],
+    "reviews": lambda run: [],
+    "drawn_checks": lambda run: [],
+    "compare_runs": lambda run: [],
+    "compared_verdicts": lambda run: [],
+    "verdict": lambda run: [run.items.first().pk],
+    "run_file": lambda run: ["report.json"],
+    "run_items": lambda run: [],
+}
+"""What follows the run in these addresses."""
+OF_MONITOR = {"monitor": [], "steer_monitor": ["pause"], "monitored_verdicts": [], "set_baseline": []}
+"""What follows the monitor in these addresses."""
+OF_TRIAL = ("trial", "tried_answers", "stop_trial")
 ADDED = [f"add_{kind}" for kind in KINDS]
 OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
-OF_SERVED = ("add_model", "model", "endpoints", "endpoint")
+OF_SERVED = ("add_model", "model", "endpoints", "endpoint", "found_models")
+OF_WORKSPACE = ("error_phrases", "spending")
+OF_MEMBERS = ("members", "member", "invitations", "withdraw_invitation")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
+NAMING = {
+    "self_naming": "read",
+    "self_naming_tasks": "read",
+    "scan_self_naming": "change",
+    "drop_self_naming": "change",
+    "history": "ratings",
+}
+OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
+CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
+OF_BENCHMARK = {
+    "curation": "get",
+    "curated_instructions": "get",
+    "decide_on_instruction": "post",
+    "apply_curation": "post",
+    "ask_difficulty": "post",
+    "drafted_checklists": "get",
+    "drafted_checklist": "get",
+}
+OF_CHECKLIST = {
+    "shared_checklist": ("get", []),
+    "propose_criterion": ("post", []),
+    "withdraw_criterion": ("post", [1]),
+    "merge_criteria": ("put", []),
+    "vote_on_criteria": ("post", []),
+    "keep_criteria": ("post", []),
+    "write_checklist_questions": ("put", []),
+    "review_questions": ("post", []),
+    "draft_checklist_questions": ("post", []),
+    "steer_checklist": ("post", ["finish"]),
+}
+"""By address: its method, and what follows the checklist."""
 SCOPES = {
     "schema": "read",
+    **dict.fromkeys(OF_MEMBERS, "members"),
     "benchmarks": "read",
     "instructions": "read",
     "responses": "read",
@@ -58,6 +147,7 @@ SCOPES = {
     "start_generation": "run",
     "generation_runs": "read",
     "generation_run": "read",
+    "generation_budget": "read",
     "steer_generation": "change",
     "studies": "read",
     "make_study": "change",
@@ -88,12 +178,45 @@ SCOPES = {
     "duplicate_study": "change",
     "guideline": "read",
     "steer_rater": "change",
+    "message_rater": "change",
+    "browser_requests": "change",
+    "answer_browser": "change",
     "tasks": "ratings",
     "known_answer": "ratings",
     "raters": "ratings",
     "cohorts": "read",
     "cohort": "change",
     "steer_cohort": "change",
+    **dict.fromkeys(OF_CONDUCT, "ratings"),
+    **dict.fromkeys(CONDUCTING, "change"),
+    "closing": "read",
+    **NAMING,
+    **dict.fromkeys(OF_CHECKLIST, "change"),
+    "shared_checklists": "read",
+    **{name: "read" if method == "get" else "change" for name, method in OF_BENCHMARK.items()},
+    "shared_checklist": "read",
+    "draft_checklist_questions": "run",
+    "start_checklist": "change",
+    "study_rubric": "read",
+    "questionnaire": "read",
+    "questionnaire_answers": "ratings",
+    "invited_people": "change",
+    "send_to_listed": "change",
+    "resend_failed": "change",
+    "erase_invited_person": "change",
+    "payments": "ratings",
+    "cohort_pay": "read",
+    "approvals": "ratings",
+    "minimum": "read",
+    "platform_values": "change",
+    "prolific_study": "read",
+    "submissions": "ratings",
+    "review_submissions": "run",
+    "bonus_cap": "read",
+    "propose_bonuses": "run",
+    "bonuses": "read",
+    "bonus_list": "ratings",
+    "steer_bonuses": "run",
     "rubrics": "read",
     "imports": "change",
     "make_fit": "change",
@@ -117,6 +240,10 @@ SCOPES = {
     "verdicts": "read",
     "board": "read",
     "rankings": "read",
+    "text_statistics": "read",
+    "compare_models": "read",
+    "compared_instructions": "read",
+    "compared_instruction": "ratings",
     "bridge": "read",
     "draw_anchors": "run",
     "causes": "read",
@@ -141,13 +268,35 @@ SCOPES = {
     "lengths": "read",
     "paper_tables": "read",
     "paper_table": "read",
+    **dict.fromkeys(OF_WORKSPACE, "read"),
+    "start_trial": "run",
+    "trial": "read",
+    "tried_answers": "ratings",
+    "stop_trial": "change",
+    "monitors": "read",
+    "make_monitor": "run",
+    "monitor": "read",
+    "steer_monitor": "change",
+    "monitored_verdicts": "read",
+    "set_baseline": "change",
+    "label_run": "change",
+    "run_budget": "read",
+    "reviews": "read",
+    "drawn_checks": "read",
+    "compare_runs": "read",
+    "compared_verdicts": "read",
+    "verdict": "ratings",
+    "run_file": "read",
+    "run_items": "read",
     "start": "run",
     "pause": "change",
     "cancel": "change",
+    "retry": "run",
 }
 """The scope of every address, and of every verb of the address that steers a run."""
 
 
+OF_CROWD = ("cohort_pay", "approvals", "platform_values", "prolific_study", "submissions", "propose_bonuses", "bonuses")
 PARTS = {"training": [], "validation": [], "test": []}
 OF_STUDY = {
     "study_settings": lambda study: [],
@@ -157,12 +306,38 @@ OF_STUDY = {
     "duplicate_study": lambda study: [],
     "guideline": lambda study: [],
     "steer_rater": lambda study: [study.raters.get().public_id, "resume"],
+    "message_rater": lambda study: [study.raters.get().public_id],
+    "browser_requests": lambda study: [],
+    "answer_browser": lambda study: [BrowserRequest.objects.get(participant__study=study).pk, "admit"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
+    **dict.fromkeys(("disagreements", "flags", "skipped_tasks", "closing", "request_ratings"), lambda study: []),
+    **dict.fromkeys(
+        ("task_answers", "adjudication", "release_task", "set_task_aside"), lambda study: [study.tasks.get().public_id]
+    ),
+    **dict.fromkeys(NAMING, lambda study: []),
+    **dict.fromkeys(("study_rubric", "questionnaire_answers"), lambda study: []),
+    "questionnaire": lambda study: ["before"],
+    "settle_flag": lambda study: [study.tasks.get().flags.get().pk],
+    "release_rater": lambda study: [study.raters.get().public_id],
     "raters": lambda study: [],
     "cohorts": lambda study: [],
-    "cohort": lambda study: [study.cohorts.get().pk],
-    "steer_cohort": lambda study: [study.cohorts.get().pk, "revoke"],
+    "cohort": lambda study: [study.cohorts.get(name="crowd").pk],
+    "steer_cohort": lambda study: [study.cohorts.get(name="crowd").pk, "revoke"],
+    "invited_people": lambda study: [study.cohorts.get(name="readers").pk],
+    "send_to_listed": lambda study: [study.cohorts.get(name="readers").pk],
+    "resend_failed": lambda study: [study.cohorts.get(name="readers").pk],
+    "erase_invited_person": lambda study: [
+        study.cohorts.get(name="readers").pk,
+        MailedInvitation.objects.get(cohort__study=study).pk,
+    ],
+    "payments": lambda study: [],
+    "minimum": lambda study: [],
+    **dict.fromkeys(OF_CROWD, lambda study: [study.cohorts.get(name="crowd").pk]),
+    "review_submissions": lambda study: [study.cohorts.get(name="crowd").pk, "approve"],
+    "bonus_cap": lambda study: [],
+    "bonus_list": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id],
+    "steer_bonuses": lambda study: [study.cohorts.get(name="crowd").pk, study.bonus_batches.get().public_id, "drop"],
     "make_fit": lambda study: [],
     "make_export": lambda study: [],
     "run_on_study": lambda study: [],
@@ -174,11 +349,21 @@ OF_STUDY = {
 }
 """What follows the study in these addresses."""
 POSTED = (
+    *CONDUCTING,
+    "scan_self_naming",
+    "drop_self_naming",
     "steer_study",
     "archive_study",
     "restore_study",
     "duplicate_study",
     "steer_rater",
+    "message_rater",
+    "answer_browser",
+    "send_to_listed",
+    "resend_failed",
+    "review_submissions",
+    "propose_bonuses",
+    "steer_bonuses",
     "steer_cohort",
     "make_fit",
     "make_export",
@@ -189,6 +374,9 @@ POSTED = (
 )
 
 
+DELETED = ("erase_invited_person",)
+
+
 def bearer(user, scopes=EVERYTHING, **options):
     _token, secret = issue_token(user=user, name="script", scopes=scopes, **options)
     return {"headers": {"Authorization": f"Bearer {secret}"}}
@@ -197,12 +385,16 @@ def bearer(user, scopes=EVERYTHING, **options):
 def filled(slug):
     """A study with a run, a fit, an uploaded table and an import, in a workspace of its own."""
     study = make_checklist_study(instructions=1, models=1, workspace=make_workspace(slug))
-    make_rater(study)
+    participant = Participant.objects.create(study=study, rater=make_rater(study), mark="m")
+    Flag.objects.create(task=study.tasks.get(), rater=participant.rater, kind="note", text="Unclear.")
+    BrowserRequest.objects.create(participant=participant, browser="b", number="1234", at=timezone.now())
     endpoint = Endpoint.objects.create(workspace=study.workspace, name="script", kind="scripted")
     model = LanguageModel.objects.create(workspace=study.workspace, name="scripted", endpoint=endpoint)
     run = plan_run(judge=create_judge(model=model), study=study)
     GenerationRun.objects.create(benchmark=study.benchmark, name="written")
     Alignment.objects.create(study=study, baseline=run.judge, criterion="item0", shares=[0.3, 0.3, 0.4], parts=PARTS)
+    Watch.objects.create(study=study, judge=run.judge, tasks=[study.tasks.get().pk], next_at=timezone.now())
+    PromptTrial.objects.create(language_model=model, method="checklist", prompt="a", prompt_hash="b", source="study:1")
     fit = Fit.objects.create(workspace=study.workspace, kind="published", published_name="table-1")
     user, sent = (
         make_user("lead", study.workspace, username=f"sender-{slug}"),
@@ -212,9 +404,23 @@ def filled(slug):
     zipped = SimpleUploadedFile("a.zip", b"PK")
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
-    Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
+    ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
+    BonusBatch.objects.create(
+        study=study,
+        cohort=crowd,
+        external_study="s1",
+        basis="given",
+        total_minor=150,
+        made_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
+    readers = Cohort.objects.create(study=study, name="readers", kind="public")
+    MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
+    Checklist.objects.create(workspace=study.workspace, names={"en": slug})
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
+    invite(workspace=study.workspace, role="analyst", note="Ana", days=7, by=user, clock=timezone.now)
     made = ask_for(study, user, "csv")
     (made.folder / "file").write_text("a")
     replace(made, state="made").save()
@@ -236,6 +442,11 @@ def lead(lab):
     return make_user("lead", lab[0].workspace, username="lena")
 
 
+def sender(study):
+    """Who uploaded the table of `filled`."""
+    return User.objects.get(username=f"sender-{study.workspace.slug}")
+
+
 def addresses(study, run, fit):
     """Yield (name or verb, path, method) of every address of the API."""
     of = {
@@ -249,7 +460,8 @@ def addresses(study, run, fit):
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
     of |= dict.fromkeys(("instructions", "responses", "board", "rankings", "lengths"), study.benchmark.slug)
-    of["paper_tables"] = study.benchmark.slug
+    of |= dict.fromkeys(("paper_tables", "text_statistics", "compare_models"), study.benchmark.slug)
+    of["compared_instructions"] = study.benchmark.slug
     of |= dict.fromkeys(("scores", "all_scores", "reports", "export", "exclusions"), study.slug)
     of |= dict.fromkeys(("causes", "transport", "loaded_verdicts", "panel", "judge_table"), study.slug)
     of |= dict.fromkeys(("alignment", "drafts"), study.alignments.get().public_id)
@@ -258,10 +470,24 @@ def addresses(study, run, fit):
         parts = pattern.pattern.regex.groupindex
         if pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
-        elif pattern.name in ("make_study", *ADDED):
+        elif pattern.name in OF_BENCHMARK:
+            parts = [study.workspace.slug, study.benchmark.slug]
+            parts += [study.benchmark.instructions.get().public_id] if pattern.name == "drafted_checklist" else []
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), OF_BENCHMARK[pattern.name]
+        elif pattern.name in OF_CHECKLIST:
+            method, more = OF_CHECKLIST[pattern.name]
+            yield (
+                pattern.name,
+                reverse(f"api:{pattern.name}", args=[study.workspace.checklists.get().public_id, *more]),
+                method,
+            )
+        elif pattern.name in ("make_study", "start_checklist", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in ("add_version", "propose_prompt", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
+        elif pattern.name in OF_RUN:
+            path = reverse(f"api:{pattern.name}", args=[run.public_id, *OF_RUN[pattern.name](run)])
+            yield pattern.name, path, "post" if pattern.name == "label_run" else "get"
         elif pattern.name == "draw_anchors":
             yield pattern.name, reverse("api:draw_anchors", args=[run.public_id]), "post"
         elif pattern.name == "probe_judge":
@@ -269,6 +495,10 @@ def addresses(study, run, fit):
         elif pattern.name == "paper_table":
             args = [study.workspace.slug, study.benchmark.slug, "2"]
             yield pattern.name, reverse("api:paper_table", args=args), "get"
+        elif pattern.name == "compared_instruction":
+            instruction = study.benchmark.instructions.first().public_id
+            args = [study.workspace.slug, study.benchmark.slug, instruction]
+            yield pattern.name, reverse("api:compared_instruction", args=args), "get"
         elif pattern.name in ("upload_file", "upload_archive"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:
@@ -282,6 +512,11 @@ def addresses(study, run, fit):
         elif pattern.name == "undo_loading":
             path = reverse("api:undo_loading", args=[study.workspace.imports.get().pk])
             yield pattern.name, path, "post"
+        elif pattern.name in OF_MEMBERS:
+            row = {"member": sender(study), "withdraw_invitation": study.workspace.invitations.get()}
+            parts = [study.workspace.slug, *([row[pattern.name].public_id] if pattern.name in row else [])]
+            method = "delete" if pattern.name == "withdraw_invitation" else "get"
+            yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
         elif pattern.name in OF_WEBHOOKS:
             hook = study.workspace.webhooks.get()
             parts = [study.workspace.slug, *([hook.public_id] if pattern.name != "webhooks" else [])]
@@ -291,20 +526,29 @@ def addresses(study, run, fit):
         elif pattern.name in (*OF_SERVED, "test_endpoint"):
             endpoint = study.workspace.endpoints.get()
             row = {"model": endpoint.language_models.get(), "endpoint": endpoint, "test_endpoint": endpoint}
+            row["found_models"] = endpoint
             parts = [study.workspace.slug, *([row[pattern.name].pk] if pattern.name in row else [])]
             method = "post" if pattern.name in ("add_model", "test_endpoint") else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name in ("generation_run", "steer_generation"):
+        elif pattern.name in ("generation_run", "generation_budget", "steer_generation"):
             written = study.benchmark.generation_runs.get(name="written").public_id
             parts = [written, *(["pause"] if pattern.name == "steer_generation" else [])]
             path = reverse(f"api:{pattern.name}", args=parts)
             yield pattern.name, path, "post" if pattern.name == "steer_generation" else "get"
         elif pattern.name in OF_STUDY:
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
-            method = "post" if pattern.name in POSTED else "get"
+            method = "post" if pattern.name in POSTED else "delete" if pattern.name in DELETED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name == "make_judge":
-            yield pattern.name, reverse("api:make_judge", args=[study.workspace.slug]), "post"
+        elif pattern.name in ("make_judge", "make_monitor", "start_trial"):
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
+        elif pattern.name in OF_WORKSPACE:
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "get"
+        elif pattern.name in OF_TRIAL:
+            path = reverse(f"api:{pattern.name}", args=[run.judge.language_model.prompt_trials.get().public_id])
+            yield pattern.name, path, "post" if pattern.name == "stop_trial" else "get"
+        elif pattern.name in OF_MONITOR:
+            path = reverse(f"api:{pattern.name}", args=[study.watches.get().public_id, *OF_MONITOR[pattern.name]])
+            yield pattern.name, path, "post" if pattern.name in ("steer_monitor", "set_baseline") else "get"
         elif pattern.name in ("run_on_benchmark", "start_generation"):
             parts = [study.workspace.slug, study.benchmark.slug]
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), "post"
@@ -328,7 +572,9 @@ def addresses(study, run, fit):
 
 def ask(client, method, path, **options):
     """The answer; what is sent is JSON, without any field."""
-    return client.post(path, {}, "application/json", **options) if method == "post" else client.get(path, **options)
+    if method == "get":
+        return client.get(path, **options)
+    return getattr(client, method)(path, {}, "application/json", **options)
 
 
 def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, lab, lead):
@@ -346,17 +592,19 @@ def test_every_address_states_its_scope_and_refuses_a_token_without_it(client, l
         assert lab[1].status == "planned", path
     for name, path, method in walked:
         # Where the token has the scope, the address itself decides: a run of this state cannot be paused.
-        assert ask(client, method, path, **alone[SCOPES[name]]).status_code in (200, 201, 202, 204, 400), path
+        assert ask(client, method, path, **alone[SCOPES[name]]).status_code in (200, 201, 202, 204, 400, 409), path
 
 
 def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     schema = client.get("/api/v1/schema/", **bearer(lead, ["read"])).json()
     operations = [one for path in schema["paths"].values() for one in path.values()]
-    # The schema is not in itself, three verbs are one address, and MORE have several methods.
-    assert len(operations) == len(SCOPES) - len(VERBS) + sum(len(methods) for methods in MORE.values())
-    for name, methods in MORE.items():
-        (path,) = [one for one in schema["paths"] if one.endswith(name)]
-        assert all(schema["paths"][path][method]["x-scope"] == "change" for method in methods)
+    # The schema is not in itself, four verbs are one address, and MORE, COSTLY and OF_PEOPLE have several methods.
+    more = sum(len(methods) for known in (MORE, COSTLY, OF_PEOPLE) for methods in known.values())
+    assert len(operations) == len(SCOPES) - len(VERBS) + more
+    for scope, known in (("change", MORE), ("run", COSTLY), ("members", OF_PEOPLE)):
+        for name, methods in known.items():
+            (path,) = [one for one in schema["paths"] if one.endswith(name)]
+            assert all(schema["paths"][path][method]["x-scope"] == scope for method in methods)
     for operation in operations:
         assert operation["x-scope"] in EVERYTHING
         assert f"Needs a token with the scope `{operation['x-scope']}`" in operation["description"]
@@ -364,8 +612,10 @@ def test_the_schema_states_the_scope_of_every_address(client, lab, lead):
     steering = {one["operationId"]: one for one in operations if "x-scope-by-verb" in one}
     by_verb = {name: (one["x-scope"], one["x-scope-by-verb"]) for name, one in steering.items()}
     assert by_verb == {
-        "steer_run": ("change", {"start": "run"}),
+        "steer_run": ("change", {"start": "run", "retry": "run"}),
         "steer_generation": ("change", {"start": "run", "retry": "run"}),
+        "steer_monitor": ("change", {"resume": "run", "run": "run"}),
+        "review_submissions": ("change", {"approve": "run"}),
     }
 
 
@@ -395,7 +645,7 @@ def test_a_token_for_one_workspace_sees_nothing_of_another_of_its_owner(client, 
             assert answer.status_code == 200 and b"theirs" not in answer.content
         elif path.count("/") > 4:
             assert answer.status_code == 404, path
-            assert ask(client, method, path, **both).status_code in (200, 201, 202, 204, 400), path
+            assert ask(client, method, path, **both).status_code in (200, 201, 202, 204, 400, 409), path
         else:
             # A list: half of what the token for all workspaces sees.
             seen, all_seen = answer.json()["results"], client.get(path, **both).json()["results"]

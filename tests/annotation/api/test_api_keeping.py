@@ -6,6 +6,7 @@ from django.urls import reverse
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken, Event
 from annotation.models import Guideline, Standing, Study
+from tests.api_calls import of, send
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -27,17 +28,6 @@ def ann(study):
     rater = make_rater(study, label="ann")
     make_answer(study.tasks.first(), rater, VALUES)
     return rater
-
-
-def send(client, user, name, *parts, method="post", sent=None, scopes=ApiToken.Scope.values, **headers):
-    _token, secret = issue_token(user=user, name="script", scopes=scopes)
-    call = getattr(client, method)
-    content = {} if method == "get" else {"data": sent or {}, "content_type": "application/json"}
-    return call(reverse(f"api:{name}", args=parts), **content, headers={"Authorization": f"Bearer {secret}", **headers})
-
-
-def of(study, *more):
-    return study.workspace.slug, study.slug, *more
 
 
 def test_who_may(client, study, ann):

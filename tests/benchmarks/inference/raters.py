@@ -8,10 +8,13 @@ from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import pooled_variance, such_raters, these_raters
 from calibration.statistics.raters.behaviour import side_preference
 from calibration.statistics.raters.consensus import dawid_skene
+from calibration.statistics.raters.decision import decide
 from calibration.statistics.raters.hints import hint_variance
 from calibration.statistics.raters.posteriors import item_labels
 from calibration.statistics.raters.severity_spread import severity_spread
 from calibration.statistics.raters.standing import standings
+from calibration.statistics.raters.variance import sources_of, split_by, split_ratings
+from calibration.statistics.raters.variance_populations import gain_of_rater_ends, of_more_raters, split_ends
 
 RESPONSES = 2
 SEVERITY, TASTE = 0.4, 0.25
@@ -159,6 +162,59 @@ def hint_design(instructions: int, pool: int) -> Design:
     return Design(f"{instructions} instructions, every rater", {name: promise}, draw, rows_fail=False, widths=widths)
 
 
+# What more raters and repeats do to the reliability of a response's score. Scales have ends, and the models are given.
+
+EACH_MODEL = np.array([0.0, 0.4, -0.3, 0.2])
+
+
+def rated_twice(rng, instructions, pool, per_task):
+    """Scores 1 to 5 with their instruction, model and rater; raters answer some of the tasks a second time."""
+    models = EACH_MODEL.size
+    level = EACH_MODEL + rng.normal(0, 0.5, (instructions, 1)) + rng.normal(0, 0.6, (instructions, models))
+    severe, taste = rng.normal(0, SEVERITY, pool), np.exp(rng.normal(0, TASTE, pool))
+    raters = np.argsort(rng.random((instructions, models, pool)), axis=2)[:, :, :per_task]
+    seen = 3 + taste[raters] * level[:, :, None] + severe[raters] + rng.normal(0, 0.6, raters.shape)
+    again = rng.random(raters.shape) < 0.25
+    item, model, _place = np.indices(raters.shape)
+    columns = [np.concatenate([array[again], array.ravel()]) for array in (seen, item, model, raters)]
+    scores = np.clip(np.rint(columns[0] + rng.normal(0, 0.4, columns[0].size)), 1, 5)
+    return scores, *columns[1:]
+
+
+SOURCES = ("item", "response", "rater", "residual", "repeat")
+
+
+def split_values(scores, items, models, raters):
+    """The components, then the gain of a second rater, that of a repeat, and the reliability of five raters."""
+    found = split_ratings(scores, items=items, raters=raters, models=models)
+    variances = {name: found.components[name].variance for name in SOURCES}
+    study = decide(variances | {"model": found.components["model"].variance}, budget=5)
+    return np.array([*variances.values(), study.gain_of_rater, study.gain_of_repeat, study.best.reliability])
+
+
+def reliability_design(instructions: int, pool: int, per_task: int) -> Design:
+    """The true values are the means over three studies of 300 raters and 1,000 instructions."""
+    what = [f"variance of {source}" for source in SOURCES]
+    what += ["gain of a second rater", "gain of a repeat", "reliability of five raters"]
+    names = [f"{one}, {pool} such raters" for one in what]
+    large = [split_values(*rated_twice(np.random.default_rng(seed), 1000, 300, per_task)) for seed in range(3)]
+    truth = np.mean(large, axis=0)
+
+    def draw(rng, _resamples, _clustered):
+        scores, items, models, raters = rated_twice(rng, instructions, pool, per_task)
+        sources = sources_of(items=items, raters=raters, models=models)
+        split = split_by(scores, sources)
+        found = split_ends(scores, sources, split, instructions=items, raters=raters, seed=seed_of(rng))
+        single = found.reliability[1]
+        ends = [*(found.components[source] for source in SOURCES), gain_of_rater_ends(single), found.gain_of_repeat]
+        ends = [one.such for one in [*ends, of_more_raters(single, 5)]]
+        return {name: held(*pair, true) for name, pair, true in zip(names, ends, truth, strict=True)}
+
+    promise = AT_LEAST if pool < 5 else FIVE_RATERS
+    text = f"{instructions} instructions x {EACH_MODEL.size} models, {per_task} of {pool} raters each"
+    return Design(text, dict.fromkeys(names, promise), draw, rows_fail=False)
+
+
 # Labels of items: raters with errors of their own, as the model of Dawid and Skene says.
 
 
@@ -196,6 +252,7 @@ def designs() -> list[Design]:
     found += [standing_design(40, 5), standing_design(100, 5)]
     found += [severity_design(n, pool, per) for n in (30, 100) for pool, per in ((3, 3), (5, 5), (8, 3), (60, 3))]
     found += [hint_design(n, pool) for n in (30, 100) for pool in (4, 8)]
+    found += [reliability_design(n, pool, per) for n in (30, 100) for pool, per in ((3, 3), (5, 3), (8, 3), (60, 3))]
     return [*found, posterior_design(100, 5), posterior_design(200, 8)]
 
 

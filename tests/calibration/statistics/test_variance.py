@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
 
 from calibration.statistics.errors import ConstantScores, TooFewRatings
@@ -31,7 +31,7 @@ def test_balanced_two_way_is_the_analysis_of_variance():
     # Shrout and Fleiss (1979), table 2: mean squares 11.24 between targets, 32.49 judges, 1.02 residual.
     table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float)
     item, rater = (axis.ravel() for axis in np.indices(table.shape))
-    found = split_ratings(table.ravel(), items=item, raters=rater, draws=0).components
+    found = split_ratings(table.ravel(), items=item, raters=rater).components
     n, k = table.shape
     between = k * table.mean(axis=1).var(ddof=1)
     judges = n * table.mean(axis=0).var(ddof=1)
@@ -48,7 +48,7 @@ def test_variances_planted_in_an_unbalanced_design_are_recovered():
     sd = {"model": 0.5, "item": 0.6, "response": 0.7, "rater": 0.4, "residual": 0.5, "repeat": 0.3}
     scores, item, rater, model = crossed(rng, 60, 30, models=30, repeats=2, sd=sd)
     kept = rng.uniform(size=scores.size) < 0.3
-    found = split_ratings(scores[kept], items=item[kept], raters=rater[kept], models=model[kept], draws=0).components
+    found = split_ratings(scores[kept], items=item[kept], raters=rater[kept], models=model[kept]).components
     for name, planted in sd.items():
         assert found[name].variance == pytest.approx(planted**2, rel=0.45), name
     assert found["repeat"].variance == pytest.approx(0.09, rel=0.05)
@@ -60,7 +60,7 @@ def test_moments_are_near_restricted_maximum_likelihood():
     scores, item, rater, _ = crossed(rng, 60, 20, sd={"item": 0.8, "rater": 0.5, "residual": 0.6})
     kept = rng.uniform(size=scores.size) < 0.6
     scores, item, rater = scores[kept], item[kept], rater[kept]
-    found = split_ratings(scores, items=item, raters=rater, draws=0).components
+    found = split_ratings(scores, items=item, raters=rater).components
     tables = [np.eye(60)[item], np.eye(20)[rater]]
     names = [[[str(i) for i in range(table.shape[1])]] for table in tables]
     spec = VCSpec(["item", "rater"], names, [[table] for table in tables])
@@ -70,16 +70,15 @@ def test_moments_are_near_restricted_maximum_likelihood():
     assert ours == pytest.approx([*reml.vcomp, reml.scale], rel=0.1)
 
 
-def test_order_is_a_source_and_the_interval_holds_the_planted_value():
+def test_order_is_a_source():
     rng = np.random.default_rng(3)
     scores, item, rater, _ = crossed(rng, 80, 20, sd={"item": 0.8, "rater": 0.5, "residual": 0.6})
     order = rng.integers(0, 8, size=scores.size)
-    found = split_ratings(
-        scores + rng.normal(scale=0.4, size=8)[order], items=item, raters=rater, orders=order, draws=100
-    )
-    assert found.interval_kind == "parametric95"
-    for name, planted in (("item", 0.64), ("rater", 0.25), ("order", 0.16), ("residual", 0.36)):
-        assert found.components[name].low < planted < found.components[name].high
+    shown = scores + np.array([-0.6, -0.4, -0.2, -0.1, 0.1, 0.2, 0.4, 0.6])[order]
+    found = split_ratings(shown, items=item, raters=rater, orders=order)
+    # The squares of the eight effects sum to 1.14: over 7 they are .163.
+    for name, planted in (("item", 0.64), ("rater", 0.25), ("order", 0.163), ("residual", 0.36)):
+        assert found.components[name].variance == pytest.approx(planted, rel=0.4), name
 
 
 @settings(max_examples=40, deadline=None)
@@ -87,8 +86,8 @@ def test_order_is_a_source_and_the_interval_holds_the_planted_value():
 def test_a_split_scales_with_the_square_and_ignores_the_origin(seed, factor, shift):
     rng = np.random.default_rng(seed)
     scores, item, rater, _ = crossed(rng, 8, 5, sd={"item": 1, "rater": 1, "residual": 1})
-    one = split_ratings(scores, items=item, raters=rater, draws=0)
-    other = split_ratings(scores * factor + shift, items=item, raters=rater, draws=0)
+    one = split_ratings(scores, items=item, raters=rater)
+    other = split_ratings(scores * factor + shift, items=item, raters=rater)
     for name, component in one.components.items():
         assert component.variance >= 0
         assert other.components[name].variance == pytest.approx(component.variance * factor**2, rel=1e-6, abs=1e-9)
@@ -97,7 +96,7 @@ def test_a_split_scales_with_the_square_and_ignores_the_origin(seed, factor, shi
 def test_a_negative_estimate_becomes_zero_and_stays_visible():
     # Each item's two scores differ by as much as possible: items vary less than chance.
     scores = np.array([1.0, 5, 5, 1, 1, 5, 5, 1])
-    found = split_variance(scores, {"item": [0, 0, 1, 1, 2, 2, 3, 3]}, draws=0).components
+    found = split_variance(scores, {"item": [0, 0, 1, 1, 2, 2, 3, 3]}).components
     assert found["item"].raw < 0
     assert found["item"].variance == 0
     assert found["residual"].variance == pytest.approx(scores.var(ddof=1))
@@ -105,12 +104,12 @@ def test_a_negative_estimate_becomes_zero_and_stays_visible():
 
 def test_degenerate_designs_are_named():
     with pytest.raises(ConfoundedEffects, match="item and rater"):
-        split_ratings(np.array([1.0, 2, 3, 5]), items=[1, 1, 2, 2], raters=["a", "a", "b", "b"], draws=0)
+        split_ratings(np.array([1.0, 2, 3, 5]), items=[1, 1, 2, 2], raters=["a", "a", "b", "b"])
     with pytest.raises(ConstantScores):
         split_ratings(np.ones(6), items=[1, 1, 2, 2, 3, 3], raters=[1, 2] * 3)
     with pytest.raises(TooFewRatings):
         split_ratings(np.array([1.0, 2]), items=[1, 2], raters=[1, 1])
-    one_rater = split_ratings(np.array([1.0, 2, 3, 2]), items=[1, 1, 2, 2], raters=[1] * 4, draws=0)
+    one_rater = split_ratings(np.array([1.0, 2, 3, 2]), items=[1, 1, 2, 2], raters=[1] * 4)
     assert one_rater.single == ("rater",)
     # Within items (1, 2) and (3, 2): squares .5 + .5 over 2 degrees of freedom.
     assert one_rater.components["repeat"].variance == pytest.approx(0.5)
@@ -255,6 +254,7 @@ def test_dawid_skene_recovers_what_was_planted_and_beats_the_majority():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
+@example(4664)  # two pairs of raters are each other's mirror image
 def test_consensus_does_not_depend_on_names_or_order(seed):
     rng = np.random.default_rng(seed)
     table = np.array([[0.8, 0.2], [0.3, 0.7]])

@@ -84,8 +84,10 @@ def test_graded_answers_are_held_against_peoples_mean():
     assert [(one.judge, one.people.value, one.n) for one in soft.groups] == [(0.25, 0.75, 11), (1.0, 0.75, 11)]
     assert soft.slope.value == pytest.approx(0) and soft.offset.value == pytest.approx(-0.125)
     assert soft.error.value == pytest.approx((0.5 + 0.25) / 2)
-    names = check_files(signed_in("lead", study.workspace), address(study))
-    assert {"soft.svg", "soft.csv", "soft-summary.csv"} <= set(names)
+    client = signed_in("lead", study.workspace)
+    assert {"soft.svg", "soft.csv", "soft-summary.csv"} <= set(check_files(client, address(study)))
+    page = text_of(markup(client.get(address(study))))
+    assert "People's means are for exactly these raters: " in page
 
 
 def test_correlations_by_criterion_and_over_models():

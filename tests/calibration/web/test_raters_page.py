@@ -280,6 +280,28 @@ def test_recipes_figures_stand_on_the_page(shared_data):
     assert overall.value == pytest.approx(4291 / 6336) and overall.low < overall.value < overall.high
 
 
+def test_what_more_raters_add_is_said_with_both_intervals():
+    study = answered_study(instructions=24)
+    page = text_of(page_of(study))
+    said = r"by (\S+) \(95 % interval for raters like these (\S+) to (\S+); for exactly these raters (\S+) to (\S+)\)"
+    found = re.search("A second rater increases the reliability of a response's score " + said, page)
+    value, low, high, near, far = (float(number) for number in found.groups())
+    assert low <= near <= value <= far <= high and low < high
+    design = report(study).variance.design
+    assert value == pytest.approx(design.gain_of_rater.value, abs=0.005)
+    assert "the mean of 5 raters has a reliability of" in page and "nobody was asked twice" in page
+    assert "The models are taken as given" in page
+    assert "By these estimates, a reliability of 0.7 requires" in page
+    # A repeat never helps more than another rater, and without repeats nothing is known of it.
+    assert {one.repeats for one in design.designs} == {1} and design.gain_of_repeat is None
+
+
+def test_few_instructions_give_the_variances_without_intervals():
+    page = text_of(page_of(answered_study(instructions=12)))
+    assert "that needs at least 20 instructions, and there are 12." in page
+    assert re.search(r"A second rater increases the reliability of a response's score by \S+, and the mean", page)
+
+
 def test_raters_who_do_not_differ_get_a_limit_in_words_and_no_axis_of_noughts():
     study = make_checklist_study(instructions=24, models=1, items=1)
     people = [make_rater(study, label=f"p{number}") for number in range(4)]

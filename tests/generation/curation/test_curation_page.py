@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from accounts.models import Event
 from core.models import RequestedTask
+from generation.curation import applying
 from generation.models import Benchmark, Instruction
 from generation.tasks import curate
-from generation.web.curation import pages
 from tests.factories import make_user, make_workspace
 from tests.generation.curation.test_curating import RIVER, TIDE, benchmark_of, tagged
 from tests.markup import markup
@@ -108,7 +108,7 @@ def test_a_large_benchmark_is_curated_by_a_worker_with_the_same_result(lead, pla
     for instruction in Instruction.objects.all():
         instruction.tags = []
         instruction.save()
-    monkeypatch.setattr(pages, "MOST_INSTRUCTIONS", 3)
+    monkeypatch.setattr(applying, "MOST_INSTRUCTIONS", 3)
     page = markup(lead.get(place))
     assert 'value="apply"' in page and "would stay" not in page and "manage.py" not in page
     lead.post(place, {"action": "apply"})

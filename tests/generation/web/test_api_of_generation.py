@@ -191,6 +191,23 @@ def test_a_generation_run_that_cannot_be_is_refused(api, at, served, sent, words
     assert status == 400 and answer["detail"].startswith(words) and not GenerationRun.objects.exists()
 
 
+def test_the_budget_of_a_generation_run_is_set_as_it_was_read(api, client, at, served):
+    made = api("post", f"{at}/benchmarks/{make_benchmark(2).slug}/generation/", {"models": ["actor"]})[1]
+    path = f"generation/{made['id']}/budget/"
+    assert api("get", path)[1] == {"budget_calls": None, "budget_tokens": None, "budget_money": None}
+    wanted = {"budget_calls": 7, "budget_tokens": None, "budget_money": "1.500000"}
+    assert api("put", path, wanted) == (200, wanted)
+    assert api("put", path, wanted, **{"If-Match": '"old"'})[0] == 412
+    for bad in ({"budget_calls": 0}, {"budget_money": "0"}, {"budget_tokens": "many"}):
+        status, answer = api("put", path, {**wanted, **bad})
+        assert status == 400 and answer["detail"].startswith(f"{next(iter(bad))}: ")
+    assert Event.objects.filter(verb__contains="budget changed").count() == 1
+    assert GenerationRun.objects.get().budget_calls == 7
+    for user, status in ((make_user("analyst"), 403), (make_user("lead", make_workspace("elsewhere")), 404)):
+        client.force_login(user)
+        assert client.put(f"/api/v1/{path}", wanted, "application/json").status_code == status
+
+
 def test_an_analyst_starts_no_run(client, at, served):
     client.force_login(make_user("analyst"))
     path = reverse("api:start_generation", args=[make_workspace().slug, make_benchmark(1).slug])

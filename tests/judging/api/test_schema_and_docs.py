@@ -9,6 +9,7 @@ import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.utils import timezone
 from jsonschema_rs import Draft4Validator
 from schemathesis.core.failures import Failure
 from schemathesis.core.result import Ok
@@ -20,11 +21,13 @@ from schemathesis.specs.openapi.checks import (
 
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken
-from annotation.models import Cohort
+from annotation.models import Checklist, Cohort
 from calibration.fits.store import run_fit
 from generation.models import Endpoint, Import, Instruction, LanguageModel
 from judging.archive.made_files import ask_for
-from judging.judges.making import create_judge
+from judging.judges.making import create_judge, stock_prompt
+from judging.models import Watch
+from judging.trials.records import begin_trial, draft_judge
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, plan_run
 
 pytestmark = pytest.mark.django_db
@@ -74,8 +77,20 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
     fit = run_fit(study=study, draws=0, skip_small=True)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     cohort = Cohort.objects.create(study=study, name="crowd", kind="crowd", codes={"pass": "ABC"})
+    monitor = Watch.objects.create(
+        study=study, judge=run.judge, tasks=list(study.tasks.values_list("pk", flat=True)), next_at=timezone.now()
+    )
+    judge = draft_judge(model, "checklist", stock_prompt("checklist"), {})
+    trial = begin_trial(judge, study.tasks.all()[:1], source="study:1", number=1, clock=timezone.now)
     ask_for(study, make_user(username="asker"), "csv")
     by_path = {"/benchmarks/": study.benchmark.slug, "/leaderboards/": study.benchmark.slug}
+    checklist = Checklist.objects.create(workspace=study.workspace, names={"en": "Essays"})
+    owners = {
+        "/checklists/": checklist.public_id,
+        "/fits/": fit.public_id,
+        "/monitors/": monitor.public_id,
+        "/trials/": trial.public_id,
+    }
     seen, wrong = set(), []
     for operation in operations:
         if operation.method != "get":
@@ -89,9 +104,13 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "task": study.tasks.first().public_id,
             "job_id": f"run-{run.public_id}",
             "number": "2",
-            "public_id": fit.public_id if "/fits/" in operation.path else run.public_id,
+            "item": run.items.first().pk,
+            "name": "report.json",
+            "moment": "before",
+            "instruction": study.benchmark.instructions.first().public_id,
+            "public_id": next((own for part, own in owners.items() if part in operation.path), run.public_id),
         }
-        for parts in (known, {**dict.fromkeys(known, "nothing"), "id": 10**9, "pk": 10**9}):
+        for parts in (known, {**dict.fromkeys(known, "nothing"), "id": 10**9, "pk": 10**9, "item": 10**9}):
             named = {one.name for one in operation.path_parameters}
             case = operation.Case(path_parameters={name: parts[name] for name in named})
             response = case.call(headers={"Authorization": token})

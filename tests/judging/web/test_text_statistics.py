@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def benchmark():
+    cache.clear()  # statistics of a benchmark with this key and as many responses, of another test
     workspace = make_workspace()
     benchmark = Benchmark.objects.create(workspace=workspace, slug="essays", names={"en": "Essays"})
     models = [LanguageModel.objects.create(workspace=workspace, name=name) for name in ("parrot", "poet")]

@@ -12,9 +12,9 @@ from django.utils.translation import gettext, gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from accounts.models import Membership, User, Workspace
-from accounts.permissions import results_page, workspaces_read_by
-from generation.execution.monthly_limit import month_of, set_limit, spent_this_month
+from accounts.models import User, Workspace
+from accounts.permissions import results_page, workspaces_owned_by, workspaces_read_by
+from generation.execution.monthly_limit import set_limit, spending_of
 
 
 class LimitForm(forms.Form):
@@ -36,9 +36,7 @@ class LimitForm(forms.Form):
 def spending(request: HttpRequest) -> HttpResponse:
     """List the workspaces that the visitor reads; an owner sets the limit of one by POST."""
     user = cast(User, request.user)
-    owned = set(
-        Membership.objects.filter(user=user, role=Membership.Role.OWNER).values_list("workspace__slug", flat=True)
-    )
+    owned = set(workspaces_owned_by(user).values_list("slug", flat=True))
     refused: dict[str, LimitForm] = {}
     if request.method == "POST":
         workspace = Workspace.objects.filter(slug__in=owned, slug=request.POST.get("workspace", "")).first()
@@ -52,8 +50,7 @@ def spending(request: HttpRequest) -> HttpResponse:
         refused[workspace.slug] = form
     rows = []
     for one in workspaces_read_by(user).order_by("slug"):
-        month = month_of(one.pk, timezone.now)
-        spent = month.spent if month else spent_this_month(one.pk, timezone.now)
+        month, spent = spending_of(one.pk, timezone.now)
         form = refused.get(one.slug) or LimitForm(initial={"money": month.money if month else None})
         rows.append((one, spent, month, form if one.slug in owned else None))
     return render(request, "generation/spending.html", {"rows": rows}, status=422 if refused else 200)

@@ -16,12 +16,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.access import Scope, needs
+from accounts.api.headers import IF_MATCH, check_unchanged
 from accounts.api.lists import Unusable, asking, checked, paged
 from accounts.api.repeated import KEY, once
 from annotation.api.studies import study_to_change, study_to_read
 from annotation.models import GIVEN, Cohort, Rater, Standing, Study
-from annotation.recruitment.cohorts import make_cohort, renew_link, revoke_link
-from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR
+from annotation.recruitment.cohorts import (
+    LONGEST_CODE,
+    OUTCOMES,
+    change_codes,
+    change_platform_workspace,
+    make_cohort,
+    renew_link,
+    revoke_link,
+)
+from annotation.recruitment.join_limits import JOINS_AN_HOUR, MOST_JOINS_AN_HOUR, change_join_limit
+from core.errors import UserError
+from core.messages.rendering import for_reader
 from generation.api import CURSOR, SIZE
 
 
@@ -44,8 +55,12 @@ class OpenCohortSerializer(CohortSerializer):
     link = serializers.SerializerMethodField(help_text="The entry link; whoever has it can join.")
     codes = serializers.DictField(child=serializers.CharField(), help_text="Completion codes by outcome.")
 
+    prolific_workspace = serializers.CharField(
+        source="platform_workspace", help_text="Whose signed links alone are accepted; empty for any link."
+    )
+
     class Meta(CohortSerializer.Meta):
-        fields = [*CohortSerializer.Meta.fields, "link", "codes"]
+        fields = [*CohortSerializer.Meta.fields, "link", "codes", "prolific_workspace"]
 
     def get_link(self, cohort: Cohort) -> str:
         path = reverse("annotation:join", args=[cohort.entry_token])
@@ -70,6 +85,35 @@ class WantedCohortSerializer(serializers.Serializer[Any]):
     )
     consent_en = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
     consent_zh = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+
+
+class CohortChangesSerializer(serializers.Serializer[Any]):
+    """What is to be changed of a cohort."""
+
+    joins_per_hour = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MOST_JOINS_AN_HOUR,
+        help_text="Joins an hour from one network address; null for no limit. It lets those in who were refused.",
+    )
+    codes = serializers.DictField(
+        child=serializers.CharField(max_length=LONGEST_CODE, allow_blank=True),
+        required=False,
+        help_text="All completion codes, by outcome: " + ", ".join(OUTCOMES) + ".",
+    )
+    prolific_workspace = serializers.RegexField(
+        r"^[A-Za-z0-9]*$", max_length=64, required=False, allow_blank=True, help_text="Empty to accept any link."
+    )
+
+    def validate_codes(self, codes: dict[str, str]) -> dict[str, str]:
+        for outcome in codes:
+            if outcome not in OUTCOMES:
+                raise serializers.ValidationError(
+                    _("There is no outcome %(name)s; there are: %(known)s.")
+                    % {"name": repr(outcome[:50]), "known": ", ".join(OUTCOMES)}
+                )
+        return {outcome: code for outcome, code in codes.items() if code}
 
 
 class DaysSerializer(serializers.Serializer[Any]):
@@ -132,12 +176,37 @@ def cohorts(request: Request, workspace: str, slug: str) -> Response:
     return Response(_opened(made, request), status=201)
 
 
-@extend_schema(operation_id="cohort", responses=OpenCohortSerializer)
-@api_view(["GET"])
+@extend_schema(methods=["GET"], operation_id="cohort", responses=OpenCohortSerializer)
+@extend_schema(
+    methods=["PATCH"],
+    operation_id="change_cohort",
+    parameters=[IF_MATCH],
+    request=CohortChangesSerializer,
+    responses=OpenCohortSerializer,
+    examples=[OpenApiExample("A class in one room", {"joins_per_hour": 60}, request_only=True)],
+)
+@api_view(["GET", "PATCH"])
 @needs(Scope.CHANGE)
 def cohort(request: Request, workspace: str, slug: str, pk: int) -> Response:
-    """Return a cohort with its entry link and completion codes, for owners and leads."""
-    return Response(_opened(_cohort_of(study_to_change(request, workspace, slug), pk), request))
+    """Return a cohort with its entry link and completion codes, or change those and who may join (for owners and leads)."""
+    study = study_to_change(request, workspace, slug)
+    if request.method != "PATCH":
+        return Response(_opened(cohort_of(study, pk), request))
+    asked = checked(CohortChangesSerializer(data=request.data))
+    with transaction.atomic():
+        locked = Cohort.objects.select_for_update(of=("self",), no_key=True).select_related("study")
+        found = locked.get(pk=cohort_of(study, pk).pk)
+        check_unchanged(request, _opened(found, request))
+        try:
+            if "prolific_workspace" in asked:
+                change_platform_workspace(found, asked["prolific_workspace"], by=asking(request))
+        except UserError as problem:
+            raise Unusable(for_reader(problem)) from problem
+        if "codes" in asked:
+            change_codes(found, asked["codes"], by=asking(request))
+        if "joins_per_hour" in asked:
+            change_join_limit(found, asked["joins_per_hour"], by=asking(request))
+    return Response(_opened(found, request))
 
 
 @extend_schema(
@@ -150,7 +219,7 @@ def cohort(request: Request, workspace: str, slug: str, pk: int) -> Response:
 @needs(Scope.CHANGE)
 def steer_cohort(request: Request, workspace: str, slug: str, pk: int, verb: str) -> Response:
     """Revoke the entry link of a cohort, or renew it: the old one stops working. Raters who have joined stay."""
-    found = _cohort_of(study_to_change(request, workspace, slug), pk)
+    found = cohort_of(study_to_change(request, workspace, slug), pk)
     if verb == "revoke":
         if found.revoked_at is None:
             revoke_link(found, clock=timezone.now, by=asking(request))
@@ -180,7 +249,7 @@ def _end(days: int | None) -> Any:
     return timezone.now() + timedelta(days=days) if days else None
 
 
-def _cohort_of(study: Study, pk: int | str) -> Cohort:
+def cohort_of(study: Study, pk: int | str) -> Cohort:
     found = study.cohorts.filter(pk=int(pk)).first() if int(pk) < 2**63 else None
     if found is None:
         raise NotFound(_("There is no such cohort in this study."))
