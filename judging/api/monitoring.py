@@ -224,7 +224,9 @@ def make_monitor(request: Request, workspace: str) -> ApiResponse:
     own = Workspace.objects.filter(pk=found.pk)
     study = studies_to_monitor(own).filter(slug=asked["study"]).first()
     if study is None:
-        raise Unusable(_("In this workspace, no study that has tasks is called %(name)s.") % {"name": repr(asked["study"])})
+        raise Unusable(
+            _("In this workspace, no study that has tasks is called %(name)s.") % {"name": repr(asked["study"])}
+        )
     judge = judges_to_monitor(own).filter(rater__label=asked["judge"]).first()
     if judge is None:
         raise Unusable(
