@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
-from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 
 _Source: TypeAlias = tuple[IntArray, int]
 """Codes (n,) of a source's levels and their number."""
@@ -63,6 +63,34 @@ class VarianceSplit:
     single: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """Levels of two sources that occur together: the row's cell (n,), its number of rows, and its two levels (cells,).
+
+    `nested` is the source whose levels are the cells, in their order; then the rows' codes are those of its levels.
+    """
+
+    codes: IntArray | None
+    together: FloatArray
+    firsts: IntArray
+    seconds: IntArray
+    nested: int | None
+
+    def without(self, rows: IntArray) -> FloatArray:
+        """The number of rows (cells,) in each cell without these."""
+        if self.codes is None or not rows.size:
+            return self.together
+        return np.asarray(self.together - np.bincount(self.codes[rows], minlength=self.together.size), dtype=np.float64)
+
+
+class Scores:
+    """Scores (n,) less their mean, with the sums of each source's levels."""
+
+    def __init__(self, scores: FloatArray, sources: "Sources") -> None:
+        self.y = scores - scores.mean()
+        self.sums = [np.bincount(codes, self.y, levels) for codes, levels in sources.coded.values()]
+
+
 class Sources:
     """The sources of n scores, coded once for estimates from all of the scores and from parts of them.
 
@@ -74,62 +102,76 @@ class Sources:
         self.single = tuple(name for name, (_, levels) in coded.items() if levels < 2)
         self.coded = {name: pair for name, pair in coded.items() if name not in self.single}
         self.names = [*self.coded, noise]
-        kept = list(self.coded.values())
-        self._sources = kept
-        self._finest = max(range(len(kept)), key=lambda place: kept[place][1], default=0)
-        self._cells: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
-        for k, (first, levels) in enumerate(kept):
-            for other, (second, _) in enumerate(kept[: k + 1]):
-                cells, codes = np.unique(second * levels + first, return_inverse=True)
-                self._cells[k, other] = codes.reshape(-1), cells
+        self._sources = list(self.coded.values())
+        self._finest = max(range(len(self._sources)), key=lambda place: self._sources[place][1], default=0)
+        self._counts = [np.bincount(codes, minlength=levels).astype(np.float64) for codes, levels in self._sources]
+        self._cells: dict[tuple[int, int], _Cells] = {}
+        for k, (first, levels) in enumerate(self._sources):
+            for other, (second, others) in enumerate(self._sources[: k + 1]):
+                cells, codes, together = np.unique(second * levels + first, return_inverse=True, return_counts=True)
+                # Levels of which each has one level of the other source are the cells themselves.
+                nested = k if cells.size == levels else other if cells.size == others else None
+                if nested is not None:
+                    cells = cells[np.argsort(cells % levels if nested == k else cells // levels)]
+                self._cells[k, other] = _Cells(
+                    None if nested is not None else codes.reshape(-1),
+                    together.astype(np.float64),
+                    cells % levels,
+                    cells // levels,
+                    nested,
+                )
 
-    def estimate(self, y: FloatArray, kept: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Unbiased estimates and variances that are not negative, each (names,), from y (n,) or its `kept` part.
+    def estimate(self, scores: "Scores", left_out: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Unbiased estimates and variances that are not negative, each (names,), without the rows `left_out`.
 
         Raises ConfoundedEffects.
         """
-        weight = np.ones(y.size) if kept is None else kept.astype(np.float64)
-        equations, forms = self._expectations(weight), self._forms(y, weight)
+        rows = np.zeros(0, dtype=np.int64) if left_out is None else left_out
+        counts = [
+            count - np.bincount(codes[rows], minlength=levels)
+            for count, (codes, levels) in zip(self._counts, self._sources, strict=True)
+        ]
+        n = float(scores.y.size - rows.size)
+        equations, forms = self._expectations(rows, counts, n), self._forms(scores, rows, counts, n)
         _check_separable(equations[:-1], self.names)
         raw = _solved(equations[:-1], forms[:-1])
         return raw, self._not_negative(equations, forms, raw)
 
-    def _expectations(self, weight: FloatArray) -> FloatArray:
+    def _expectations(self, rows: IntArray, counts: list[FloatArray], n: float) -> FloatArray:
         """S (sources + 2, sources + 1) with E(form k) = sum over l of S_kl * variance_l, the forms as in _forms."""
         size = len(self._sources) + 1
-        n = float(weight.sum())
-        counts = [np.bincount(codes, weight, levels) for codes, levels in self._sources]
-        squares = [float(count @ count) for count in counts]
+        squares = [float((count**2).sum()) for count in counts]
         found = np.zeros((size + 1, size))
-        for k, (_, levels) in enumerate(self._sources):
+        for k in range(len(self._sources)):
             found[k, -1] = found[-1, k] = n - squares[k] / n
             for other in range(k + 1):
-                codes, cells = self._cells[k, other]
-                together = np.bincount(codes, weight, cells.size)
-                firsts, seconds = cells % levels, cells // levels
-                crossed = together * counts[k][firsts] * counts[other][seconds]
-                value = float((together**2).sum() - 2 / n * crossed.sum())
+                cells = self._cells[k, other]
+                together = counts[cells.nested] if cells.nested is not None else cells.without(rows)
+                of_first = counts[k] if cells.nested == k else counts[k][cells.firsts]
+                of_second = counts[other] if cells.nested == other else counts[other][cells.seconds]
+                value = float((together**2).sum()) - 2 / n * float((together * of_first * of_second).sum())
                 found[k, other] = found[other, k] = value + squares[k] * squares[other] / n**2
-                for place, lines, source in ((k, firsts, other), (other, seconds, k)):
+                for place, source, within in ((k, other, of_first), (other, k, of_second)):
                     if place == self._finest:
-                        found[-2, source] = n - float((together**2 / np.maximum(counts[place][lines], 1.0)).sum())
+                        found[-2, source] = n - float((together**2 / np.maximum(within, 1.0)).sum())
         found[-2, -1] = n - (float((counts[self._finest] > 0).sum()) if self._sources else 1.0)
         found[-1, -1] = n - 1
         return found
 
-    def _forms(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+    def _forms(self, scores: "Scores", rows: IntArray, counts: list[FloatArray], n: float) -> FloatArray:
         """The forms (sources + 2,) whose expectations are known.
 
         |Z_k' M y|^2 of each source (M centres), the squares within the source of most levels, all squares.
         """
-        centred = weight * (y - float(weight @ y) / float(weight.sum()))
-        total = float(centred @ centred)
+        gone = scores.y[rows]
+        mean = (float(scores.y.sum()) - float(gone.sum())) / n
+        total = float((scores.y**2).sum()) - float((gone**2).sum()) - n * mean**2
         within, found = total, []
         for place, (codes, levels) in enumerate(self._sources):
-            sums = np.bincount(codes, centred, levels)
-            found.append(float(sums @ sums))
+            sums = scores.sums[place] - np.bincount(codes[rows], gone, levels) - mean * counts[place]
+            found.append(float((sums**2).sum()))
             if place == self._finest:
-                within -= float((sums**2 / np.maximum(np.bincount(codes, weight, levels), 1.0)).sum())
+                within -= float((sums**2 / np.maximum(counts[place], 1.0)).sum())
         return np.array([*found, within, total])
 
     def _not_negative(self, equations: FloatArray, forms: FloatArray, raw: FloatArray) -> FloatArray:
@@ -212,7 +254,7 @@ def split_by(scores: FloatArray, sources: Sources) -> VarianceSplit:
     for name, (codes, _) in sources.coded.items():
         if codes.size != y.size:
             raise ValueError(f"{codes.size} labels of {name} for {y.size} scores; give one for each.")
-    raw, variances = sources.estimate(y)
+    raw, variances = sources.estimate(Scores(y, sources))
     total = float(variances.sum())
     levels = [count for _, count in sources.coded.values()] + [y.size]
     return VarianceSplit(

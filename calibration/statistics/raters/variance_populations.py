@@ -14,10 +14,12 @@ import numpy as np
 
 from calibration.statistics.crossed import Crossed, WhyNot, crossed_refits
 from calibration.statistics.raters.decision import error_of, signal_of
-from calibration.statistics.raters.variance import ConfoundedEffects, Sources, VarianceSplit
+from calibration.statistics.raters.variance import ConfoundedEffects, Scores, Sources, VarianceSplit
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
 
-GROUPS = 40
+GROUPS, GROUPS_OF_MANY = 40, 20
+MANY_SCORES = 50_000
+"""From how many scores on fewer groups are left out, because each takes its time."""
 LEAST_RATERS = 3
 NEAREST = 1e-6
 """How near to 0 and 1 a reliability is taken on the scale of its logit."""
@@ -77,17 +79,20 @@ def split_ends(
     def without_each(codes: IntArray, groups: int) -> tuple[FloatArray, BoolArray]:
         values = np.zeros((groups, len(value)))
         defined = np.ones((groups, len(value)), dtype=np.bool_)
-        for group in range(groups):
+        # The rows of each group, in order.
+        ordered = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=groups))
+        for group, rows in enumerate(np.split(ordered, ends[:-1])):
             try:
-                values[group] = statistic(sources.estimate(scores, codes != group)[1])
+                values[group] = statistic(sources.estimate(summed, rows)[1])
             except ConfoundedEffects:
                 defined[group] = False
         return values, defined
 
+    summed = Scores(scores, sources)
+    most = GROUPS if len(scores) < MANY_SCORES else GROUPS_OF_MANY
     value = statistic(np.array(list(variances.values())))
-    left_out = crossed_refits(
-        instructions, raters, without_each, value, most=GROUPS, groups=GROUPS, seed=seed
-    ).with_care()
+    left_out = crossed_refits(instructions, raters, without_each, value, most=most, groups=most, seed=seed).with_care()
     n_instructions, n_raters = int(left_out.n_instructions[0]), int(left_out.n_raters[0])
     why: WhyNot = left_out.not_stated[0] or ""
     if raters is None:
@@ -95,7 +100,7 @@ def split_ends(
     elif why != "few_instructions" and n_raters < LEAST_RATERS:
         why = "few_raters"
     few = n_instructions < MIN_CLUSTERS or bool(np.isnan(left_out.these).any())
-    ends = _all_ends(left_out, such=not why, these=not few)
+    ends = _all_ends(left_out, most, such=not why, these=not few)
     parts = len(beside)
     return SplitEnds(
         components={
@@ -123,10 +128,10 @@ def _reliability(variances: Mapping[str, float], asked: int) -> float:
     return min(max(signal / whole if whole > 0 else 0.0, NEAREST), 1 - NEAREST)
 
 
-def _all_ends(found: Crossed, *, such: bool, these: bool) -> list[BothEnds]:
+def _all_ends(found: Crossed, groups: int, *, such: bool, these: bool) -> list[BothEnds]:
     """The ends of every quantity, on the scale on which it stands."""
     # As many degrees of freedom as groups were left out.
-    grouped = replace(found, n_instructions=np.minimum(found.n_instructions, GROUPS))
+    grouped = replace(found, n_instructions=np.minimum(found.n_instructions, groups))
 
     def pairs(stated: bool, of_such: bool) -> Sequence[Ends]:
         if not stated:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 from calibration.statistics.raters.decision import decide
-from calibration.statistics.raters.variance import Sources, sources_of, split_by
+from calibration.statistics.raters.variance import Scores, Sources, sources_of, split_by
 from calibration.statistics.raters.variance_populations import (
     BothEnds,
     gain_of_rater,
@@ -41,7 +41,9 @@ def test_an_estimate_from_a_part_is_that_of_its_scores_alone():
     sources = sources_of(items=item, raters=rater, models=model)
     kept = (rater != 2) & (item != 7)
     part = Sources({name: codes[kept] for name, (codes, _levels) in sources.coded.items()}, sources.names[-1])
-    for whole, alone in zip(sources.estimate(scores, kept), part.estimate(scores[kept]), strict=True):
+    whole_scores, part_scores = Scores(scores, sources), Scores(scores[kept], part)
+    left_out = np.flatnonzero(~kept)
+    for whole, alone in zip(sources.estimate(whole_scores, left_out), part.estimate(part_scores), strict=True):
         assert whole == pytest.approx(alone, abs=1e-12)
 
 
