@@ -258,7 +258,8 @@ def soft_blocks(judges: Sequence[PairJudge] | Sequence[ScoreJudge], *, pairs: bo
             "they prefer it more, below it less."
         )
     table = marked(table, [name for name, soft in known for _ in soft.groups])
-    means = clusters_meaning(known[0][1].groups[0].people, items=items)
+    largest = max((group.people for _, soft in known for group in soft.groups), key=lambda people: people.clusters)
+    means = clusters_meaning(largest, items=items)
     notes.append(gettext("People's means are for exactly these raters: %(meaning)s") % {"meaning": means})
     slopes = [(judge.judge, judge.slopes) for judge in judges if not isinstance(judge.slopes, Missing)]
     answer = " ".join(slope_words(name, one, items=items) for name, one in slopes)

@@ -14,7 +14,7 @@ from calibration.statistics.crossed import WhyNot
 from calibration.statistics.raters.variance_populations import LEAST_RATERS
 from calibration.web.blocks import Block, Column, Table
 from calibration.web.messages.populations import (
-    both_columns,
+    ends_columns,
     estimate_cells,
     not_stated_words,
     populations_note,
@@ -41,7 +41,8 @@ def variance_blocks(study: Study, found: Variances | Missing) -> list[Block]:
     table = Table(
         [
             Column(gettext("Source")),
-            *both_columns(gettext("Variance")),
+            Column(gettext("Variance"), 3),
+            *ends_columns(3, optional=True),
             Column(gettext("Share"), 3),
             Column(gettext("Unbiased estimate"), 3),
             Column(gettext("Levels"), 0),
@@ -141,7 +142,8 @@ def _design_curve(design: Designs) -> Block:
             [
                 Column(gettext("Raters"), 0),
                 Column(gettext("Times asked"), 0),
-                *both_columns(gettext("Reliability")),
+                Column(gettext("Reliability"), 3),
+                *ends_columns(3, optional=True),
                 Column(gettext("Error variance"), 3),
             ],
             [[one.raters, one.repeats, *estimate_cells(one.estimate), one.error_variance] for one in design.designs],
