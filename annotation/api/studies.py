@@ -34,10 +34,11 @@ class StudySerializer(serializers.ModelSerializer[Study]):
     id = serializers.CharField(source="public_id")
     workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     benchmark = serializers.CharField(source="benchmark.slug", default=None)
+    archived_at = serializers.DateTimeField(allow_null=True, help_text="Since when lists on pages do not show it.")
 
     class Meta:
         model = Study
-        fields = ["id", "slug", "workspace", "benchmark", "name", "kind", "created_at"]
+        fields = ["id", "slug", "workspace", "benchmark", "name", "kind", "status", "archived_at", "created_at"]
 
 
 class StudyStateSerializer(StudySerializer):
@@ -243,7 +244,7 @@ class MadeStudySerializer(StudySerializer):
     without_rubric = serializers.IntegerField(help_text="Responses, pairs or verdicts that no rubric fits.")
 
     class Meta(StudySerializer.Meta):
-        fields = [*StudySerializer.Meta.fields, "status", "experiment", "seed", "planned_tasks", "without_rubric"]
+        fields = [*StudySerializer.Meta.fields, "experiment", "seed", "planned_tasks", "without_rubric"]
 
 
 @extend_schema(
@@ -334,6 +335,13 @@ class DeletedSerializer(serializers.Serializer[Any]):
     removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
 
 
+class DeletionSerializer(serializers.Serializer[Any]):
+    removed = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Number of rows by kind; none while the study is open."
+    )
+    stays = serializers.CharField(help_text="Why it cannot be deleted now, or empty.", allow_blank=True)
+
+
 @extend_schema(parameters=[SIZE, CURSOR], responses=ExclusionSerializer(many=True))
 @api_view(["GET"])
 @needs(Scope.RATINGS)
@@ -390,14 +398,25 @@ def erase_person(request: Request, workspace: str, slug: str, rater: str) -> Api
     return ApiResponse({"erased": erase_rater(found, by=asking(request))})
 
 
-@extend_schema(request=WantedDeletionSerializer, responses=DeletedSerializer)
-@api_view(["POST"])
+@extend_schema(methods=["GET"], operation_id="what_deletion_removes", responses=DeletionSerializer)
+@extend_schema(
+    methods=["POST"], operation_id="delete_study", request=WantedDeletionSerializer, responses=DeletedSerializer
+)
+@api_view(["GET", "POST"])
 @needs(Scope.CHANGE)
 def delete_study(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use."""
+    """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
+
+    GET says what that would remove, and what stands against it.
+    """
     study = study_to_read(request, workspace, slug)
     if not owns(asking(request), study.workspace_id):
         raise PermissionDenied("Only an owner of this workspace can delete a study.")
+    if request.method != "POST":
+        if stays := deletion.why_not_now(study):
+            return ApiResponse({"removed": {}, "stays": stays})
+        removal = deletion.what_goes(study)
+        return ApiResponse({"removed": removal.counts(), "stays": deletion.why_it_stays(study, removal)})
     if checked(WantedDeletionSerializer(data=request.data))["slug"] != study.slug:
         raise Unusable(f"slug: This is not the study's slug; it is {study.slug!r}.")
     try:

@@ -121,6 +121,12 @@ class UndoneSerializer(serializers.Serializer[Any]):
     removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
 
 
+class UndoPlanSerializer(UndoneSerializer):
+    kept = serializers.DictField(child=serializers.IntegerField(), help_text="Rows that stay: something uses them.")
+    restored = serializers.DictField(child=serializers.IntegerField(), help_text="Rows that lose what was added.")
+    stays = serializers.CharField(help_text="Why it cannot be undone any more, or empty.", allow_blank=True)
+
+
 def sent_file(request: Request, endings: tuple[str, ...]) -> Sent:
     """Return the body as a file.
 
@@ -260,14 +266,22 @@ def discard_file(request: Request, public_id: str) -> Response:
     return Response(status=204)
 
 
-@extend_schema(request=None, responses=UndoneSerializer)
-@api_view(["POST"])
+@extend_schema(methods=["GET"], operation_id="what_undo_removes", responses=UndoPlanSerializer)
+@extend_schema(methods=["POST"], operation_id="undo_loading", request=None, responses=UndoneSerializer)
+@api_view(["GET", "POST"])
 @needs(Scope.CHANGE)
 def undo_loading(request: Request, pk: int) -> Response:
-    """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more."""
+    """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
+
+    GET says what that would do.
+    """
     found = Import.objects.filter(pk=pk, workspace__in=workspaces_led_by(asking(request))).first()
     if found is None:
         raise NotFound(_("There is no such import."))
+    if request.method != "POST":
+        planned = plan_undo(found)
+        lists = {name: getattr(planned, name) for name in ("removed", "kept", "restored")}
+        return Response({**lists, "stays": dependents_in_words(planned) if planned.dependents else ""})
     if found.undone_at is None and (plan := plan_undo(found)).dependents:
         raise Unusable(dependents_in_words(plan))
     try:
