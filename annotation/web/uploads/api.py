@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import IO, Any, cast
 
 from django.conf import settings
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -38,7 +39,7 @@ from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.remedies import on_page
-from annotation.web.uploads.machine import bad_rows_shown
+from annotation.web.uploads.machine import bad_rows_shown, bad_rows_table
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader
@@ -170,6 +171,14 @@ def upload_file(request: Request, workspace: str) -> Response:
 def uploaded_file(request: Request, public_id: str) -> Response:
     """Return how an uploaded table is read, how far a check or its loading is, and what came of it."""
     return Response(_said(_found(request, public_id)))
+
+
+@extend_schema(operation_id="bad_rows", responses={(200, "text/csv"): OpenApiTypes.BINARY})
+@api_view(["GET"])
+@needs(Scope.CHANGE)
+def bad_rows(request: Request, public_id: str) -> HttpResponse:
+    """Return all bad rows of the last check or load as CSV: file, line, reason and remedy."""
+    return bad_rows_table(_found(request, public_id))
 
 
 @extend_schema(request=MappingSerializer, responses=TableUploadSerializer)

@@ -31,6 +31,7 @@ from calibration.models import Fit
 from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
+from judging.importing.uploads import keep_upload, uploads
 from judging.judges.making import create_judge
 from judging.models import Alignment, PromptTrial, Watch
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
@@ -165,6 +166,9 @@ SCOPES = {
     "delete_study": "change",
     "upload_file": "change",
     "uploaded_file": "change",
+    "bad_rows": "change",
+    "upload_benchmark_files": "change",
+    "uploaded_benchmark_files": "change",
     "map_file": "change",
     "check_file": "change",
     "load_file": "change",
@@ -417,6 +421,8 @@ def filled(slug):
     keep_table(workspace=study.workspace, user=user, sent=sent, clock=timezone.now)
     zipped = SimpleUploadedFile("a.zip", b"PK")
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
+    packed = SimpleUploadedFile("b.zip", b"PK")
+    keep_upload(workspace=study.workspace, user=user, benchmark="hellobench", archive=packed, tasks=None, skip=False)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
     ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
@@ -514,13 +520,16 @@ def addresses(study, run, fit):
             instruction = study.benchmark.instructions.first().public_id
             args = [study.workspace.slug, study.benchmark.slug, instruction]
             yield pattern.name, reverse("api:compared_instruction", args=args), "get"
-        elif pattern.name in ("upload_file", "upload_archive"):
+        elif pattern.name == "uploaded_benchmark_files":
+            (packed,) = [one for one in uploads() if one.workspace == study.workspace_id]
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[packed.public_id]), "get"
+        elif pattern.name in ("upload_file", "upload_archive", "upload_benchmark_files"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:
             (upload,) = [one for one in StudyArchive.kept() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
             yield pattern.name, path, "post" if pattern.name in OF_ARCHIVE else "get"
-        elif pattern.name == "uploaded_file" or pattern.name in OF_UPLOAD:
+        elif pattern.name in ("uploaded_file", "bad_rows", *OF_UPLOAD):
             (upload,) = [one for one in kept_tables() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
             yield pattern.name, path, "post" if pattern.name in OF_UPLOAD else "get"
