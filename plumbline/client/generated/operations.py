@@ -348,6 +348,14 @@ class Operations:
         )
         return answered
 
+    def bad_rows(self, public_id: str) -> Download:
+        """Return all bad rows of the last check or load as CSV: file, line, reason and remedy.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Download = self._transport.download(address("uploads/{}/bad-rows/", public_id))
+        return answered
+
     def begin_alignment(self, workspace: str, slug: str, body: shapes.WantedAlignment) -> dict[str, Any]:
         """Split the study's instructions into training, validation and test (201); 400 where there are too few.
 
@@ -2719,6 +2727,28 @@ class Operations:
         )
         return answered
 
+    def upload_benchmark_files(
+        self,
+        workspace: str,
+        body: bytes,
+        *,
+        benchmark: Literal["hellobench", "href", "llmeval1", "llmeval2", "longgenbench", "wildbench"],
+        leave_out_bad_rows: bool = False,
+        name: str,
+    ) -> shapes.BenchmarkFiles:
+        """Upload an archive of a benchmark's own files, whose bytes are the body (for owners and leads); a worker loads
+        it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BenchmarkFiles = self._transport.answer(
+            "POST",
+            address("w/{}/benchmark-files/", workspace),
+            query={"benchmark": benchmark, "leave_out_bad_rows": leave_out_bad_rows, "name": name},
+            body=body,
+        )
+        return answered
+
     def upload_file(self, workspace: str, body: bytes, *, name: str) -> shapes.TableUpload:
         """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet.
 
@@ -2735,6 +2765,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.StudyArchive = self._transport.answer("GET", address("archives/{}/", public_id))
+        return answered
+
+    def uploaded_benchmark_files(self, public_id: str) -> shapes.BenchmarkFiles:
+        """Return how far the loading of an archive is, and what came of it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BenchmarkFiles = self._transport.answer("GET", address("benchmark-files/{}/", public_id))
         return answered
 
     def uploaded_file(self, public_id: str) -> shapes.TableUpload:

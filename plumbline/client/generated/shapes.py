@@ -2165,6 +2165,26 @@ class AskedCriterion(TypedDict):
     numbers: NotRequired[str]
 
 
+class BenchmarkFiles(TypedDict):
+    """
+    An uploaded archive of a benchmark's own files, and how far its loading is.
+    """
+
+    id: str
+    workspace: str
+    file: str
+    benchmark: str
+    state: Literal["waiting", "loading", "loaded", "refused"]
+    part: str
+    done: int
+    total: int
+    result: dict[str, Any]
+    problem: str
+    bad: int
+    first_bad_rows: list[BadRow]
+    imported: int | None
+
+
 class BonusList(TypedDict):
     """
     A list of bonuses and what became of it.
