@@ -22,6 +22,7 @@ from annotation.policies.policies import ORDERS
 from annotation.policies.stopping import STOPPING_QUESTIONS
 from annotation.privacy.erasure import erase_rater
 from annotation.privacy.own_data import own_data_of
+from annotation.recruitment.cohorts import erase_identity
 from annotation.studies import deletion, making
 from annotation.studies.access import studies_read_by, study_read_by
 from annotation.studies.deletion import owns
@@ -321,6 +322,7 @@ class CountedAgainSerializer(serializers.Serializer[Any]):
 
 class WantedErasureSerializer(serializers.Serializer[Any]):
     confirm = serializers.ChoiceField(choices=["erase"], help_text="An erasure cannot be undone.")
+    identity_only = serializers.BooleanField(default=False, help_text="Keep what they wrote; erase who they are.")
 
 
 class ErasedSerializer(serializers.Serializer[Any]):
@@ -392,9 +394,13 @@ def include_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 def erase_person(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
-    """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept."""
+    """Erase all personal data of a rater: identity, account link and what they wrote, or with identity_only the first two.
+
+    Their ratings are kept.
+    """
     found = rater_of(study_to_change(request, workspace, slug), rater)
-    checked(WantedErasureSerializer(data=request.data))
+    if checked(WantedErasureSerializer(data=request.data))["identity_only"]:
+        return ApiResponse({"erased": {"identities": int(erase_identity(found, by=asking(request)))}})
     return ApiResponse({"erased": erase_rater(found, by=asking(request))})
 
 

@@ -1084,7 +1084,10 @@ class Operations:
         )
 
     def erase_person(self, workspace: str, slug: str, rater: str, body: shapes.WantedErasure) -> shapes.Erased:
-        """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept.
+        """Erase all personal data of a rater: identity, account link and what they wrote, or with identity_only the first
+        two.
+
+        Their ratings are kept.
 
         Needs a token with the scope `change`.
         """
@@ -1170,12 +1173,12 @@ class Operations:
         answered: Download = self._transport.download(address("exports/{}/file/", public_id))
         return answered
 
-    def fit(self, public_id: str) -> dict[str, Any]:
+    def fit(self, public_id: str, *, rows: Literal["", "1"] = "") -> dict[str, Any]:
         """Show one fit: its weights by category, with their certificate if they were fitted here.
 
         Needs a token with the scope `read`.
         """
-        answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id))
+        answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id), query={"rows": rows})
         return answered
 
     def fits(self) -> Iterator[shapes.Fit]:

@@ -1584,6 +1584,7 @@ class WantedEndpoint(TypedDict):
 
 class WantedErasure(TypedDict):
     confirm: Literal["erase"]
+    identity_only: NotRequired[bool]
 
 
 class WantedExclusion(TypedDict):
@@ -1634,6 +1635,7 @@ class WantedFit(TypedDict):
     floor: NotRequired[float]
     pool: NotRequired[bool]
     skip_small: NotRequired[bool]
+    excluded: NotRequired[Literal["shown"]]
 
 
 class WantedFoundModels(TypedDict):
