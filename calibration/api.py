@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import PermissionDenied
@@ -24,7 +24,7 @@ from calibration.fits.export import fit_to_json
 from calibration.fits.store import publish_fit
 from calibration.models import Fit, ReportRefresh
 from calibration.report_store.refreshes import FITTING
-from calibration.reports.cache import latest_reports
+from calibration.reports.cache import SHOWN, latest_reports
 from calibration.web.messages.statistics import refusal_words
 from calibration.web.views import begin_fit
 from core.web.access import visible_or_404
@@ -75,7 +75,10 @@ def fits(request: Request) -> ApiResponse:
     return paged(request, _readable(request).select_related("workspace", "study", "benchmark"), FitSerializer)
 
 
-@extend_schema(responses=OpenApiTypes.OBJECT)
+@extend_schema(
+    parameters=[OpenApiParameter("rows", str, enum=["1"], description="Add the rows from which it was computed.")],
+    responses=OpenApiTypes.OBJECT,
+)
 @api_view(["GET"])
 @needs(Scope.READ)
 def fit(request: Request, public_id: str) -> ApiResponse:
@@ -86,7 +89,7 @@ def fit(request: Request, public_id: str) -> ApiResponse:
     )
     if found.kind == Fit.Kind.PUBLISHED:
         return ApiResponse({**FitSerializer(found).data, "categories": _published(found)})
-    return ApiResponse(fit_to_json(found, rows=False))
+    return ApiResponse(fit_to_json(found, rows=request.query_params.get("rows") == "1"))
 
 
 @extend_schema(responses=ReportSerializer(many=True))
@@ -119,6 +122,9 @@ class WantedFitSerializer(serializers.Serializer[Any]):
     skip_small = serializers.BooleanField(
         default=False, help_text="Whether categories with fewer answers than items are left out."
     )
+    excluded = serializers.ChoiceField(
+        choices=[SHOWN], required=False, help_text="Fit the answers that a lead excluded too."
+    )
 
 
 class WantedNameSerializer(serializers.Serializer[Any]):
@@ -146,7 +152,8 @@ def make_fit(request: Request, workspace: str, slug: str) -> ApiResponse:
     study = study_to_change(request, workspace, slug)
     asked = checked(WantedFitSerializer(data=request.data))
     try:
-        made = begin_fit(study, **asked, shown=False, user=asking(request))
+        shown = bool(asked.pop("excluded", "")) and study.exclusions.standing().exists()
+        made = begin_fit(study, **asked, shown=shown, user=asking(request))
     except (FitRefused, NothingToRead) as problem:
         raise Unusable(refusal_words(problem)) from problem
     if made is None:

@@ -30,7 +30,18 @@ class InstructionSerializer(serializers.ModelSerializer[Instruction]):
 
     class Meta:
         model = Instruction
-        fields = ["id", "external_id", "category", "messages", "parts", "reference", "hint", "words_asked", "language"]
+        fields = [
+            "id",
+            "external_id",
+            "category",
+            "messages",
+            "parts",
+            "reference",
+            "hint",
+            "words_asked",
+            "language",
+            "tags",
+        ]
 
 
 class ModelSerializer(serializers.ModelSerializer[LanguageModel]):

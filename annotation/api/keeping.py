@@ -29,14 +29,6 @@ LONGEST_MESSAGE = 1000
 PAUSE, RESUME = "pause", "resume"
 
 
-class KeptStudySerializer(StudySerializer):
-    status = serializers.CharField()
-    archived_at = serializers.DateTimeField(allow_null=True, help_text="Since when lists do not show it.")
-
-    class Meta(StudySerializer.Meta):
-        fields = [*StudySerializer.Meta.fields, "status", "archived_at"]
-
-
 class WantedGuidelineSerializer(serializers.Serializer[Any]):
     """The text of a guideline in Markdown, in at least one language."""
 
@@ -64,7 +56,7 @@ class RaterStateSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-@extend_schema(operation_id="archive_study", request=None, responses=KeptStudySerializer)
+@extend_schema(operation_id="archive_study", request=None, responses=StudySerializer)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 def archive(request: Request, workspace: str, slug: str) -> Response:
@@ -72,7 +64,7 @@ def archive(request: Request, workspace: str, slug: str) -> Response:
     return _kept(request, study_to_change(request, workspace, slug), archive_study)
 
 
-@extend_schema(operation_id="restore_study", request=None, responses=KeptStudySerializer)
+@extend_schema(operation_id="restore_study", request=None, responses=StudySerializer)
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 def restore(request: Request, workspace: str, slug: str) -> Response:
@@ -85,10 +77,10 @@ def _kept(request: Request, study: Study, keep: Callable[..., None]) -> Response
         keep(study, by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
-    return Response(KeptStudySerializer(study).data)
+    return Response(StudySerializer(study).data)
 
 
-@extend_schema(operation_id="duplicate_study", parameters=[KEY], request=None, responses={201: KeptStudySerializer})
+@extend_schema(operation_id="duplicate_study", parameters=[KEY], request=None, responses={201: StudySerializer})
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 @once
@@ -99,7 +91,7 @@ def duplicate(request: Request, workspace: str, slug: str) -> Response:
         made = duplicate_study(study, by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
-    return Response(KeptStudySerializer(made).data, status=201)
+    return Response(StudySerializer(made).data, status=201)
 
 
 @extend_schema(methods=["GET"], operation_id="guideline", responses=GuidelineSerializer)

@@ -22,6 +22,7 @@ from annotation.policies.policies import ORDERS
 from annotation.policies.stopping import STOPPING_QUESTIONS
 from annotation.privacy.erasure import erase_rater
 from annotation.privacy.own_data import own_data_of
+from annotation.recruitment.cohorts import erase_identity
 from annotation.studies import deletion, making
 from annotation.studies.access import studies_read_by, study_read_by
 from annotation.studies.deletion import owns
@@ -34,10 +35,11 @@ class StudySerializer(serializers.ModelSerializer[Study]):
     id = serializers.CharField(source="public_id")
     workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     benchmark = serializers.CharField(source="benchmark.slug", default=None)
+    archived_at = serializers.DateTimeField(allow_null=True, help_text="Since when lists on pages do not show it.")
 
     class Meta:
         model = Study
-        fields = ["id", "slug", "workspace", "benchmark", "name", "kind", "created_at"]
+        fields = ["id", "slug", "workspace", "benchmark", "name", "kind", "status", "archived_at", "created_at"]
 
 
 class StudyStateSerializer(StudySerializer):
@@ -243,7 +245,7 @@ class MadeStudySerializer(StudySerializer):
     without_rubric = serializers.IntegerField(help_text="Responses, pairs or verdicts that no rubric fits.")
 
     class Meta(StudySerializer.Meta):
-        fields = [*StudySerializer.Meta.fields, "status", "experiment", "seed", "planned_tasks", "without_rubric"]
+        fields = [*StudySerializer.Meta.fields, "experiment", "seed", "planned_tasks", "without_rubric"]
 
 
 @extend_schema(
@@ -320,6 +322,7 @@ class CountedAgainSerializer(serializers.Serializer[Any]):
 
 class WantedErasureSerializer(serializers.Serializer[Any]):
     confirm = serializers.ChoiceField(choices=["erase"], help_text="An erasure cannot be undone.")
+    identity_only = serializers.BooleanField(default=False, help_text="Keep what they wrote; erase who they are.")
 
 
 class ErasedSerializer(serializers.Serializer[Any]):
@@ -332,6 +335,13 @@ class WantedDeletionSerializer(serializers.Serializer[Any]):
 
 class DeletedSerializer(serializers.Serializer[Any]):
     removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
+
+
+class DeletionSerializer(serializers.Serializer[Any]):
+    removed = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Number of rows by kind; none while the study is open."
+    )
+    stays = serializers.CharField(help_text="Why it cannot be deleted now, or empty.", allow_blank=True)
 
 
 @extend_schema(parameters=[SIZE, CURSOR], responses=ExclusionSerializer(many=True))
@@ -384,20 +394,35 @@ def include_rater(request: Request, workspace: str, slug: str, rater: str) -> Ap
 @api_view(["POST"])
 @needs(Scope.CHANGE)
 def erase_person(request: Request, workspace: str, slug: str, rater: str) -> ApiResponse:
-    """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept."""
+    """Erase all personal data of a rater: identity, account link and what they wrote, or with identity_only the first two.
+
+    Their ratings are kept.
+    """
     found = rater_of(study_to_change(request, workspace, slug), rater)
-    checked(WantedErasureSerializer(data=request.data))
+    if checked(WantedErasureSerializer(data=request.data))["identity_only"]:
+        return ApiResponse({"erased": {"identities": int(erase_identity(found, by=asking(request)))}})
     return ApiResponse({"erased": erase_rater(found, by=asking(request))})
 
 
-@extend_schema(request=WantedDeletionSerializer, responses=DeletedSerializer)
-@api_view(["POST"])
+@extend_schema(methods=["GET"], operation_id="what_deletion_removes", responses=DeletionSerializer)
+@extend_schema(
+    methods=["POST"], operation_id="delete_study", request=WantedDeletionSerializer, responses=DeletedSerializer
+)
+@api_view(["GET", "POST"])
 @needs(Scope.CHANGE)
 def delete_study(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use."""
+    """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
+
+    GET says what that would remove, and what stands against it.
+    """
     study = study_to_read(request, workspace, slug)
     if not owns(asking(request), study.workspace_id):
         raise PermissionDenied("Only an owner of this workspace can delete a study.")
+    if request.method != "POST":
+        if stays := deletion.why_not_now(study):
+            return ApiResponse({"removed": {}, "stays": stays})
+        removal = deletion.what_goes(study)
+        return ApiResponse({"removed": removal.counts(), "stays": deletion.why_it_stays(study, removal)})
     if checked(WantedDeletionSerializer(data=request.data))["slug"] != study.slug:
         raise Unusable(f"slug: This is not the study's slug; it is {study.slug!r}.")
     try:

@@ -17,7 +17,7 @@ from accounts.api.lists import Unusable, asking, checked, paged
 from accounts.permissions import workspaces_led_by, workspaces_read_by
 from annotation.api.studies import study_to_change, study_to_read
 from annotation.assignment.attention_checks import mark_gold
-from annotation.models import Criterion, Rubric, Study, Task
+from annotation.models import Criterion, Guideline, Rubric, Study, Task
 from annotation.policies.policies import GOLD
 from annotation.policies.quality_checks import BEFORE_RATING
 from annotation.studies.life_cycle import log_event
@@ -95,6 +95,15 @@ class RubricSerializer(serializers.ModelSerializer[Rubric]):
     class Meta:
         model = Rubric
         fields = ["key", "version", "names", "workspace", "benchmark", "study", "category", "instruction", "criteria"]
+
+
+class LibraryGuidelineSerializer(serializers.ModelSerializer[Guideline]):
+    workspace = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    texts = serializers.DictField(child=serializers.CharField(), help_text="The text in Markdown by language.")
+
+    class Meta:
+        model = Guideline
+        fields = ["key", "version", "workspace", "texts", "created_at"]
 
 
 class ImportSerializer(serializers.ModelSerializer[Import]):
@@ -184,6 +193,21 @@ def rubrics(request: Request) -> Response:
             rows = rows.filter(**{field: value})
     related = ("workspace", "benchmark", "study", "category", "instruction")
     return paged(request, rows.select_related(*related).prefetch_related("criteria").order_by(), RubricSerializer)
+
+
+@extend_schema(
+    operation_id="guidelines",
+    parameters=[SIZE, CURSOR, OpenApiParameter("key", str)],
+    responses=LibraryGuidelineSerializer(many=True),
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def guidelines(request: Request) -> Response:
+    """List all versions of the guidelines of the workspaces whose results you may read, with their texts."""
+    rows = Guideline.objects.filter(workspace__in=workspaces_read_by(asking(request)))
+    if key := request.query_params.get("key"):
+        rows = rows.filter(key=key)
+    return paged(request, rows.select_related("workspace").order_by(), LibraryGuidelineSerializer)
 
 
 @extend_schema(operation_id="imports", parameters=[SIZE, CURSOR], responses=ImportSerializer(many=True))

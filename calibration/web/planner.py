@@ -431,16 +431,21 @@ def _method() -> list[str]:
     ]
 
 
+def planner_form(study: Study, asked: Mapping[str, str]) -> tuple[PlannerForm, dict[str, str | float]]:
+    """Return the form with what is asked, and its values: for what is left out, those of the study as it is."""
+    questions = questions_of(study)
+    given = {name: asked.get(name, value) for name, value in starting_values(study, questions).items()}
+    return PlannerForm(given, questions), given
+
+
 @require_safe
 @results_page
 def planner(request: HttpRequest, slug: str) -> HttpResponse:
     """What a study like this one would show, take and cost; every number of the plan can be changed."""
     study = study_read_by(cast(User, request.user), slug)
     with excluded_shown(are_excluded_asked(request, study)):
-        questions = questions_of(study)
-        start, chosen = starting_values(study, questions), shown_setting()
-    given = {name: request.GET.get(name, value) for name, value in start.items()}
-    form = PlannerForm(given, questions)
+        form, given = planner_form(study, request.GET)
+        chosen = shown_setting()
     made = plan_page(form) if form.is_valid() else None
     page = made if isinstance(made, ResultPage) else None
     if page is not None and "file" in request.GET:

@@ -101,6 +101,20 @@ def serve(request: HttpRequest, study: Study, kind: PageKind[Any]) -> HttpRespon
     return render(request, template, context)
 
 
+def result_of(
+    study: Study, kind: PageKind[Any], query: Mapping[str, str], *, excluded: bool = False
+) -> tuple[ResultPage | None, Freshness]:
+    """Return what the page shows for this query and how old it is; None while it is computed for the first time.
+
+    With `excluded` it counts the answers that a lead excluded.
+    """
+    with excluded_shown(excluded):
+        shown = shown_report(study, kind.report, kind.settings(study, query), build=kind.build)
+        failed = failed_among(judges_by_verdicts(study)) if kind.about_judges else []
+        page = _page(study, shown.report, kind, failed) if shown.report is not None else None
+    return page, shown.freshness
+
+
 def _page(study: Study, report: Any, kind: PageKind[Any], failed: Sequence[JudgesVerdicts]) -> ResultPage:
     with marking(failed):
         page = kind.page(study, report)

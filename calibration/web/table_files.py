@@ -89,20 +89,23 @@ TABLE_FORMATS: Mapping[str, Callable[[Table], str]] = {
 
 
 def page_as_json(page: ResultPage, freshness: Mapping[str, object]) -> str:
+    """Return what the page says as the text of a JSON file."""
+    return _dumped(page_values(page, freshness))
+
+
+def page_values(page: ResultPage, freshness: Mapping[str, object]) -> dict[str, object]:
     """Return the page's answer, its freshness, every block's words and exact values, and the sources of its method.
 
     `failed_judges` stands there only if a judge failed its canary texts.
     """
-    return _dumped(
-        {
-            "title": page.title,
-            "answer": page.opening,
-            **freshness,
-            **({"failed_judges": list(page.failed)} if page.failed else {}),
-            "blocks": [_block_values(block) for block in page.blocks],
-            "sources": list(page.sources),
-        }
-    )
+    return {
+        "title": page.title,
+        "answer": page.opening,
+        **freshness,
+        **({"failed_judges": list(page.failed)} if page.failed else {}),
+        "blocks": [_block_values(block) for block in page.blocks],
+        "sources": list(page.sources),
+    }
 
 
 def _block_values(block: Block) -> dict[str, object]:

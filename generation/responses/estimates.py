@@ -37,6 +37,15 @@ class GenerationEstimate:
         """Whether the price of every model that would be asked is known."""
         return not self.unpriced
 
+    def as_json(self) -> dict[str, object]:
+        return {
+            "instructions": self.instructions,
+            "most": self.most.as_json(priced=self.priced),
+            "usual": self.usual.as_json(priced=self.priced) if self.usual else None,
+            "unpriced": self.unpriced,
+            "currency": self.currency,
+        }
+
 
 def estimate_generation(request: GenerationRequest) -> GenerationEstimate:
     """Estimate the requested run. Writes nothing. Raises NothingToGenerate, NoEndpoint."""

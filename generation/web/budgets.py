@@ -20,6 +20,14 @@ BUDGET = OpenApiExample(
 )
 
 
+class SpendSerializer(serializers.Serializer[Any]):
+    """A number of calls, of tokens and of money."""
+
+    calls = serializers.IntegerField()
+    tokens = serializers.IntegerField()
+    money = serializers.CharField(allow_null=True, help_text="Null where a price is unknown.")
+
+
 class BudgetSerializer(serializers.Serializer[Any]):
     """The most that a run may spend; null is no limit."""
 

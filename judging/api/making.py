@@ -21,6 +21,7 @@ from accounts.permissions import leads_workspace_of
 from annotation.api.studies import study_to_change
 from generation.api import benchmark_to_read
 from generation.models import MAIN_EXPERIMENT, LanguageModel
+from generation.web.budgets import SpendSerializer
 from judging.api.results import JudgeSerializer, RunSerializer
 from judging.judges.making import needs_no_model, stock_prompt
 from judging.methods.combining import How
@@ -30,7 +31,7 @@ from judging.runs.planning.request import Target
 from judging.web.judges.forms import LONGEST_PROMPT, JudgeForm
 from judging.web.judges.pages import judge_made
 from judging.web.runs.forms import RunForm
-from judging.web.runs.start import may_be_asked, started_run
+from judging.web.runs.start import estimated, may_be_asked, started_run
 
 
 class WantedJudgeSerializer(serializers.Serializer[Any]):
@@ -70,6 +71,19 @@ class WantedRunSerializer(serializers.Serializer[Any]):
     experiment = serializers.CharField(
         required=False, max_length=50, default=MAIN_EXPERIMENT, help_text="Of a benchmark: which responses."
     )
+    price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and start nothing.")
+
+
+class RunPriceSerializer(serializers.Serializer[Any]):
+    """What a run would cost."""
+
+    tasks = serializers.IntegerField()
+    canaries = serializers.IntegerField(help_text="Canary texts that are asked about as well.")
+    unanswerable = serializers.FloatField(help_text="The share of questions that lack something, and cost no call.")
+    most = SpendSerializer(help_text="With the longest answers, and without a reply that is stored.")
+    usual = SpendSerializer(allow_null=True, help_text="By the judges' earlier replies; null if one has none.")
+    unpriced = serializers.ListField(child=serializers.CharField(), help_text="Models without a price.")
+    currency = serializers.CharField()
 
 
 RUN = OpenApiExample("Budget", {"judges": ["gpt judge"], "budget_money": "5.00", "limit": 200}, request_only=True)
@@ -114,14 +128,14 @@ def judge_form(workspace: Workspace, asked: Mapping[str, Any]) -> JudgeForm:
     operation_id="run_on_study",
     parameters=[KEY],
     request=WantedRunSerializer,
-    responses={201: RunSerializer},
+    responses={200: RunPriceSerializer, 201: RunSerializer},
     examples=[RUN],
 )
 @api_view(["POST"])
 @needs(Scope.RUN)
 @once
 def run_on_study(request: Request, workspace: str, slug: str) -> Response:
-    """Start a run of judges over the tasks of a study (for owners and leads); it may cost money."""
+    """Start a run of judges over the tasks of a study (for owners and leads; 201), or price it (200)."""
     return _start(request, Target(study=study_to_change(request, workspace, slug)))
 
 
@@ -129,14 +143,14 @@ def run_on_study(request: Request, workspace: str, slug: str) -> Response:
     operation_id="run_on_benchmark",
     parameters=[KEY],
     request=WantedRunSerializer,
-    responses={201: RunSerializer},
+    responses={200: RunPriceSerializer, 201: RunSerializer},
     examples=[RUN],
 )
 @api_view(["POST"])
 @needs(Scope.RUN)
 @once
 def run_on_benchmark(request: Request, workspace: str, slug: str) -> Response:
-    """Start a run of judges over all responses of a benchmark (for owners and leads); it may cost money."""
+    """Start a run of judges over all responses of a benchmark (for owners and leads; 201), or price it (200)."""
     benchmark = benchmark_to_read(request, workspace, slug)
     if not leads_workspace_of(asking(request), benchmark):
         raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
@@ -160,6 +174,11 @@ def _start(request: Request, target: Target) -> Response:
         sent["model"] = _model(models, asked["model"])
     sent["combine"] = sent["combine"] or str(How.MEDIAN)
     form = RunForm(_as_sent(sent), judges=judges.order_by("pk"), models=models, kinds=target.kinds)
+    if asked["price_only"]:
+        price = estimated(form, target, asking(request)) if form.is_valid() else None
+        if price is None:
+            raise refused(form)
+        return Response(price.as_json())
     run = started_run(form, target, asking(request)) if form.is_valid() else None
     if run is None:
         raise refused(form)

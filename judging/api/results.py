@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import Unusable, asking, paged
+from accounts.api.lists import Unusable, asking, checked, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api.studies import study_to_read
 from annotation.models import Study
@@ -36,9 +36,9 @@ from judging.archive.export import export_study
 from judging.archive.format_files import file_name, write_format
 from judging.formats.answers import WriteOptions
 from judging.formats.registry import WRITERS, writer_named
-from judging.leaderboards.filters import Filters
+from judging.leaderboards.filters import LONGEST_WEIGHTS, MOST_RIVALS, TAGS, Filters
 from judging.leaderboards.lengths import scores_by_length
-from judging.leaderboards.table import requested_board
+from judging.leaderboards.table import NO_BOARD, requested_board
 from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
 from judging.published.computed_tables import shown_tables
@@ -58,6 +58,7 @@ from judging.runs.life_cycle import (
 )
 from judging.runs.verdict_lists import ALL, FILTERS, verdict_list
 from judging.runs.verdict_records import VerdictRecord, verdict_records
+from judging.scores.metrics import METRICS
 from judging.web.leaderboards.paper_layout import failed_on, list_json, scripted_on
 
 
@@ -69,7 +70,7 @@ class JudgeSerializer(serializers.ModelSerializer[Judge]):
 
     class Meta:
         model = Judge
-        fields = ["id", "name", "method", "model", "prompt_hash", "parameters", "provenance", "created_at"]
+        fields = ["id", "name", "method", "model", "prompt", "prompt_hash", "parameters", "provenance", "created_at"]
 
 
 class RunSerializer(serializers.ModelSerializer[JudgeRun]):
@@ -171,6 +172,45 @@ class VerdictSerializer(serializers.Serializer[VerdictRecord]):
     replies = RawReplySerializer(many=True, allow_null=True, help_text="Every raw reply, where raw=1 asks for them.")
 
 
+class BoardQuerySerializer(serializers.Serializer[Any]):
+    """The filters of a leaderboard, as on its page."""
+
+    judge = serializers.CharField(max_length=200, help_text="Name of a judge that has rated this benchmark.")
+    weights = serializers.CharField(
+        default=EQUAL, max_length=200, help_text="equal, published, or the id, name or study of a fit."
+    )
+    experiment = serializers.CharField(default=MAIN_EXPERIMENT, max_length=50)
+    measure = serializers.ChoiceField(choices=list(METRICS), required=False, help_text="Default: the judge's.")
+    category = serializers.CharField(required=False, max_length=100, help_text="Key of a category.")
+    language = serializers.CharField(required=False, max_length=20)
+    tag = serializers.CharField(required=False, max_length=200)
+    family = serializers.CharField(required=False, max_length=100, help_text="Only models of this family.")
+    smallest = serializers.FloatField(required=False, min_value=0, help_text="Billions of parameters at least.")
+    largest = serializers.FloatField(required=False, min_value=0, help_text="Billions of parameters at most.")
+    least = serializers.IntegerField(
+        required=False, min_value=0, max_value=10**9, help_text="Fewest judged responses of a model that is ranked."
+    )
+    margin = serializers.IntegerField(
+        required=False, min_value=0, max_value=10**9, help_text="A slight win by more characters than this is a tie."
+    )
+    against = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        required=False,
+        max_length=MOST_RIVALS,
+        help_text="Only against these models.",
+    )
+    groups = serializers.ChoiceField(choices=[TAGS], required=False, help_text="tags: a column for each tag.")
+    group_weights = serializers.CharField(
+        required=False, max_length=LONGEST_WEIGHTS, help_text="Weights of the groups, such as coding=1.25."
+    )
+    discredited = serializers.BooleanField(
+        required=False, help_text="Include verdicts of runs that failed their canary texts; nothing is ranked then."
+    )
+    excluded = serializers.ChoiceField(
+        choices=[SHOWN], required=False, help_text="Count the answers of people that a lead excluded too."
+    )
+
+
 class VerdictPages(PageNumberPagination):
     """Pages by number, because two of the filters order the verdicts by their scores."""
 
@@ -264,29 +304,17 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     return ApiResponse(state_of(found))
 
 
-@extend_schema(
-    parameters=[
-        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
-        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
-        OpenApiParameter("experiment", str, description="Experiment; default: main."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
+@extend_schema(parameters=[BoardQuerySerializer], responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
 @needs(Scope.READ)
 def board(request: Request, workspace: str, slug: str) -> ApiResponse:
     """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`."""
-    asked = request.query_params
     benchmark = benchmark_to_read(request, workspace, slug)
+    asked = checked(BoardQuerySerializer(data=request.query_params))
+    against = tuple(dict.fromkeys(asked.pop("against", ())))
     try:
-        requested = Filters(
-            judge=asked.get("judge", ""),
-            weights=asked.get("weights") or EQUAL,
-            experiment=asked.get("experiment") or MAIN_EXPERIMENT,
-            excluded=SHOWN if asked.get("excluded") == SHOWN else "",
-        )
-        return ApiResponse(requested_board(benchmark, requested).as_json())
-    except UserError as error:
+        return ApiResponse(requested_board(benchmark, Filters(**asked, against=against)).as_json())
+    except (UserError, *NO_BOARD) as error:
         raise Unusable(str(error)) from error
 
 

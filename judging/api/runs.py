@@ -18,7 +18,7 @@ from accounts.api.headers import IF_MATCH
 from accounts.api.lists import Unusable, asking, checked
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
-from annotation.api.keeping import KeptStudySerializer
+from annotation.api.studies import StudySerializer
 from calibration.reports.codec import stored
 from core.errors import UserError
 from core.messages.rendering import for_reader
@@ -72,13 +72,13 @@ class WantedChecksSerializer(serializers.Serializer[Any]):
     raters = serializers.IntegerField(min_value=1, max_value=MOST_PEOPLE, default=RATERS, help_text="Of each.")
 
 
-class DrawnChecksSerializer(KeptStudySerializer):
+class DrawnChecksSerializer(StudySerializer):
     agreement = serializers.SerializerMethodField(
         help_text="The share of checks on which people and the judge agree, with its interval; null while nobody answered."
     )
 
-    class Meta(KeptStudySerializer.Meta):
-        fields = [*KeptStudySerializer.Meta.fields, "agreement"]
+    class Meta(StudySerializer.Meta):
+        fields = [*StudySerializer.Meta.fields, "agreement"]
 
     def get_agreement(self, study: Any) -> dict[str, Any] | None:
         found = agreement_so_far(study)
@@ -175,13 +175,13 @@ def budget(request: Request, public_id: str) -> ApiResponse:
     return ApiResponse(set_budget(request, run_to_change(request, public_id)))
 
 
-@extend_schema(methods=["GET"], operation_id="reviews", responses=KeptStudySerializer(many=True))
+@extend_schema(methods=["GET"], operation_id="reviews", responses=StudySerializer(many=True))
 @extend_schema(
     methods=["POST"],
     operation_id="review_run",
     parameters=[KEY],
     request=WantedReviewSerializer,
-    responses={201: KeptStudySerializer},
+    responses={201: StudySerializer},
     examples=[OpenApiExample("Small", {"sample": 50, "reviewers": 2}, request_only=True)],
 )
 @api_view(["GET", "POST"])
@@ -191,14 +191,14 @@ def reviews(request: Request, public_id: str) -> ApiResponse:
     """Return the studies that review a run's verdicts, or make and open one (for owners and leads)."""
     if request.method != "POST":
         found = review_studies_of(run_to_read(request, public_id)).select_related("workspace", "benchmark")
-        return ApiResponse(KeptStudySerializer(found, many=True).data)
+        return ApiResponse(StudySerializer(found, many=True).data)
     run = run_to_change(request, public_id)
     asked = checked(WantedReviewSerializer(data=request.data))
     try:
         study = make_review_study(run, sample=asked["sample"], reviewers=asked["reviewers"], by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
-    return ApiResponse(KeptStudySerializer(study).data, status=201)
+    return ApiResponse(StudySerializer(study).data, status=201)
 
 
 @extend_schema(methods=["GET"], operation_id="drawn_checks", responses=DrawnChecksSerializer(many=True))

@@ -3,18 +3,16 @@
 from typing import cast
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from accounts.models import User, Workspace
+from accounts.models import User
 from accounts.permissions import results_page, workspaces_led_by
-from calibration.management.commands.load_library import load_library as load
+from calibration.management.commands.load_library import load_library_once
 from core.web.access import visible_or_404
-from generation.library.loading import Counts
 
 
 @results_page
@@ -29,9 +27,7 @@ def load_library(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         slug = str(request.POST.get("workspace", ""))
         workspace = visible_or_404(led.filter(slug=slug), message=_("There is no such workspace."))
-        with transaction.atomic():
-            locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-            counts = sum(load(locked, by=user).values(), Counts())
+        counts = load_library_once(workspace, by=user)
         if counts.created or counts.completed:
             messages.success(request, _("The library has been loaded into %(name)s.") % {"name": workspace.name})
         else:

@@ -1,7 +1,7 @@
 """A benchmark: its texts, runs over all its responses, and its leaderboard."""
 
 from collections.abc import Iterator
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from plumbline.client.generated import shapes
 from plumbline.client.generated.operations import Operations
@@ -29,8 +29,15 @@ class Benchmark:
 
     def start_run(self, **run: Unpack[shapes.WantedRun]) -> Job:
         """Start a run of judges over its responses, which may cost money, and return its job."""
-        made = self._operations.run_on_benchmark(self.workspace, self.slug, run)
+        made = cast(
+            shapes.Run, self._operations.run_on_benchmark(self.workspace, self.slug, {**run, "price_only": False})
+        )
         return Job(self._transport, f"run-{made['id']}")
+
+    def price_run(self, **run: Unpack[shapes.WantedRun]) -> shapes.RunPrice:
+        """Return what such a run would cost; nothing is started."""
+        found = self._operations.run_on_benchmark(self.workspace, self.slug, {**run, "price_only": True})
+        return cast(shapes.RunPrice, found)
 
     def leaderboard(self, judge: str, *, weights: str = "", experiment: str = "") -> dict[str, Any]:
         """Return its leaderboard by a judge.

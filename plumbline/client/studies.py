@@ -100,8 +100,13 @@ class Study:
 
     def start_run(self, **run: Unpack[shapes.WantedRun]) -> Job:
         """Start a run of judges over its tasks, which may cost money, and return its job."""
-        made = self._operations.run_on_study(self.workspace, self.slug, run)
+        made = cast(shapes.Run, self._operations.run_on_study(self.workspace, self.slug, {**run, "price_only": False}))
         return Job(self._transport, f"run-{made['id']}")
+
+    def price_run(self, **run: Unpack[shapes.WantedRun]) -> shapes.RunPrice:
+        """Return what such a run would cost; nothing is started."""
+        found = self._operations.run_on_study(self.workspace, self.slug, {**run, "price_only": True})
+        return cast(shapes.RunPrice, found)
 
     def export(self, path: str | Path, *, timeout: float = 3600, **export: Unpack[shapes.WantedExport]) -> Path:
         """Have a file of its data made, wait for it, write it to `path` and return that. The default is the archive."""

@@ -6,6 +6,8 @@ import sys
 import pyarrow.parquet
 import pytest
 
+from accounts.models import Workspace
+from generation.models import Endpoint, LanguageModel
 from plumbline.client import Plumbline, PlumblineError
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,6 +105,20 @@ def test_settings_are_changed_only_if_nobody_else_has(server, rated):
     with pytest.raises(PlumblineError) as changed:
         study.change_settings(name_en="Coffee", unchanged=True)
     assert changed.value.status == 412 and study.settings()["name_en"] == "Tea"
+
+
+def test_a_run_is_priced_before_it_is_started(server, rated):
+    lab = Workspace.objects.get(slug="lab")
+    endpoint = Endpoint.objects.create(workspace=lab, name="script", kind="scripted")
+    LanguageModel.objects.create(workspace=lab, name="scripted", endpoint=endpoint)
+    run = {"model": "scripted", "method": "overall", "limit": 3, "canaries": False}
+    price = server.study("tea").price_run(**run)
+    assert (price["tasks"], price["unpriced"]) == (3, [])
+    with pytest.raises(PlumblineError, match="no rubric"):
+        server.benchmark("tea").price_run(**run)
+    assert not list(server.operations.runs())
+    assert server.study("tea").start_run(**run).state()["kind"] == "run"
+    assert len(list(server.operations.runs())) == 1
 
 
 def test_what_has_not_changed_is_not_sent_again(server, rated, monkeypatch):

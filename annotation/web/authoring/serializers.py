@@ -69,11 +69,17 @@ class WrittenQuestionSerializer(serializers.Serializer[Any]):
     objections = ObjectionSerializer(many=True)
 
 
+class PeopleSerializer(serializers.Serializer[Any]):
+    """How many people did something, and the names of those whose accounts are here."""
+
+    number = serializers.IntegerField()
+    names = serializers.ListField(child=serializers.CharField())
+
+
 class ParticipantsSerializer(serializers.Serializer[Any]):
-    proposers = serializers.ListField(child=serializers.CharField())
-    voters = serializers.ListField(child=serializers.CharField())
-    reviewers = serializers.ListField(child=serializers.CharField())
-    ballots = serializers.IntegerField()
+    proposers = PeopleSerializer()
+    voters = PeopleSerializer()
+    reviewers = PeopleSerializer()
 
 
 class StepSerializer(serializers.Serializer[Any]):

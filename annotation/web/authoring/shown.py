@@ -1,6 +1,7 @@
 """What one member may know of a checklist now, as its page shows it: nothing of others' proposals and ballots."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from accounts.models import User
@@ -30,7 +31,7 @@ def state_of(checklist: Checklist, user: User) -> dict[str, Any]:
         "questions": _questions(checklist, user, leads=leads, reads=reads),
         "drafting_run": checklist.drafting_run.public_id if checklist.drafting_run and leads else None,
         "rubrics": [one.key for one in rubrics_of(checklist)] if checklist.stage == Stage.DONE else [],
-        "participants": vars(participants_of(checklist)),
+        "participants": asdict(participants_of(checklist)),
         "steps": [{"at": one.at, "by": one.actor, "what": one.what} for one in steps_of(checklist)] if reads else [],
     }
 

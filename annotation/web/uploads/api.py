@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import IO, Any, cast
 
 from django.conf import settings
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -38,7 +39,7 @@ from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.remedies import on_page
-from annotation.web.uploads.machine import bad_rows_shown
+from annotation.web.uploads.machine import bad_rows_shown, bad_rows_table
 from core.errors import UserError
 from core.messages.message import from_value
 from core.messages.rendering import for_reader
@@ -121,6 +122,12 @@ class UndoneSerializer(serializers.Serializer[Any]):
     removed = serializers.DictField(child=serializers.IntegerField(), help_text="Number of rows by kind.")
 
 
+class UndoPlanSerializer(UndoneSerializer):
+    kept = serializers.DictField(child=serializers.IntegerField(), help_text="Rows that stay: something uses them.")
+    restored = serializers.DictField(child=serializers.IntegerField(), help_text="Rows that lose what was added.")
+    stays = serializers.CharField(help_text="Why it cannot be undone any more, or empty.", allow_blank=True)
+
+
 def sent_file(request: Request, endings: tuple[str, ...]) -> Sent:
     """Return the body as a file.
 
@@ -164,6 +171,14 @@ def upload_file(request: Request, workspace: str) -> Response:
 def uploaded_file(request: Request, public_id: str) -> Response:
     """Return how an uploaded table is read, how far a check or its loading is, and what came of it."""
     return Response(_said(_found(request, public_id)))
+
+
+@extend_schema(operation_id="bad_rows", responses={(200, "text/csv"): OpenApiTypes.BINARY})
+@api_view(["GET"])
+@needs(Scope.CHANGE)
+def bad_rows(request: Request, public_id: str) -> HttpResponse:
+    """Return all bad rows of the last check or load as CSV: file, line, reason and remedy."""
+    return bad_rows_table(_found(request, public_id))
 
 
 @extend_schema(request=MappingSerializer, responses=TableUploadSerializer)
@@ -260,14 +275,22 @@ def discard_file(request: Request, public_id: str) -> Response:
     return Response(status=204)
 
 
-@extend_schema(request=None, responses=UndoneSerializer)
-@api_view(["POST"])
+@extend_schema(methods=["GET"], operation_id="what_undo_removes", responses=UndoPlanSerializer)
+@extend_schema(methods=["POST"], operation_id="undo_loading", request=None, responses=UndoneSerializer)
+@api_view(["GET", "POST"])
 @needs(Scope.CHANGE)
 def undo_loading(request: Request, pk: int) -> Response:
-    """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more."""
+    """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
+
+    GET says what that would do.
+    """
     found = Import.objects.filter(pk=pk, workspace__in=workspaces_led_by(asking(request))).first()
     if found is None:
         raise NotFound(_("There is no such import."))
+    if request.method != "POST":
+        planned = plan_undo(found)
+        lists = {name: getattr(planned, name) for name in ("removed", "kept", "restored")}
+        return Response({**lists, "stays": dependents_in_words(planned) if planned.dependents else ""})
     if found.undone_at is None and (plan := plan_undo(found)).dependents:
         raise Unusable(dependents_in_words(plan))
     try:

@@ -128,11 +128,16 @@ def bad_rows_file(upload: KeptUpload) -> HttpResponse:
     """Return the bad rows of the last check or load, as a CSV file in the reader's language. Raises Http404."""
     if not upload.bad_rows_file.is_file():
         raise Http404(_("No row of this file was found to be bad."))
+    return bad_rows_table(upload)
+
+
+def bad_rows_table(upload: KeptUpload) -> HttpResponse:
+    """Return the same file; it has only its heading where no row was found to be bad."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="bad_rows.csv"'
     writer = CsvWriter(response)
     writer.writerow(["file", "line", "reason", "remedy"])
-    for row in map(_in_words, upload.all_bad_rows()):
+    for row in map(_in_words, upload.all_bad_rows() if upload.bad_rows_file.is_file() else ()):
         writer.writerow(row)
     return response
 

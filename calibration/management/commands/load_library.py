@@ -46,6 +46,13 @@ def load_library(workspace: Workspace, *, by: User | None = None) -> dict[str, C
     return counts
 
 
+def load_library_once(workspace: Workspace, *, by: User) -> Counts:
+    """Load the library while nobody else loads it into this workspace, and return what it made of all kinds together."""
+    with transaction.atomic():
+        locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
+        return sum(load_library(locked, by=by).values(), Counts())
+
+
 def _load(workspace: Workspace) -> dict[str, Counts]:
     counts = {name: Counts() for name in ("Categories", "Rubrics", "Guidelines", "Published weights")}
     for path in sorted((FIXTURES / "taxonomies").glob("*.json")):

@@ -21,6 +21,10 @@ class Spend:
     def __mul__(self, times: int) -> "Spend":
         return Spend(self.calls * times, self.tokens * times, self.money * times)
 
+    def as_json(self, *, priced: bool = True) -> dict[str, object]:
+        """Return it as the API gives it; money as text, null where a price is unknown."""
+        return {"calls": self.calls, "tokens": self.tokens, "money": f"{self.money:f}" if priced else None}
+
     def beyond(self, other: "Spend") -> "Spend":
         """Return the part that the other does not cover, at least 0."""
         return (self - other).at_least(NOTHING)

@@ -4,8 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import api_view
@@ -23,8 +25,9 @@ from generation.library.access import benchmark_at, run_read_by, runs_read_by
 from generation.models import MAIN_EXPERIMENT, GenerationRun
 from generation.responses.plan import EXPERIMENTS, Prefill, default_parameters
 from generation.responses.runs import GENERATION, cancel_run, pause_run, progress_of, retry_failed, start_run
-from generation.web.budgets import BUDGET, BudgetSerializer, set_budget
-from generation.web.responses.pages import generation_form, planned, served_models, wanted_by
+from generation.web.budgets import BUDGET, BudgetSerializer, SpendSerializer, set_budget
+from generation.web.responses.pages import estimated, files_of, generation_form, planned, served_models, wanted_by
+from generation.web.run_controls import download
 
 NUMBER: dict[str, Any] = {"required": False, "allow_null": True, "min_value": 1}
 
@@ -49,6 +52,17 @@ class WantedGenerationSerializer(serializers.Serializer[Any]):
     budget_calls = serializers.IntegerField(**NUMBER)
     budget_tokens = serializers.IntegerField(**NUMBER)
     budget_money = serializers.DecimalField(required=False, allow_null=True, max_digits=12, decimal_places=6)
+    price_only = serializers.BooleanField(default=False, help_text="Return what it would cost, and start nothing.")
+
+
+class GenerationPriceSerializer(serializers.Serializer[Any]):
+    """What a generation run would cost."""
+
+    instructions = serializers.IntegerField()
+    most = SpendSerializer(help_text="With every text at its longest.")
+    usual = SpendSerializer(allow_null=True, help_text="By the models' earlier texts; null if one has none.")
+    unpriced = serializers.ListField(child=serializers.CharField(), help_text="Models without a price.")
+    currency = serializers.CharField()
 
 
 class GenerationRunSerializer(serializers.ModelSerializer[GenerationRun]):
@@ -131,14 +145,14 @@ RUN = OpenApiExample(
     operation_id="start_generation",
     parameters=[KEY],
     request=WantedGenerationSerializer,
-    responses={201: GenerationRunSerializer},
+    responses={200: GenerationPriceSerializer, 201: GenerationRunSerializer},
     examples=[RUN],
 )
 @api_view(["POST"])
 @needs(Scope.RUN)
 @once
 def start_generation(request: Request, workspace: str, slug: str) -> Response:
-    """Have models respond to a benchmark's instructions (for owners and leads); it may cost money."""
+    """Have models respond to a benchmark's instructions (for owners and leads; 201), or price it (200)."""
     benchmark = benchmark_at(asking(request), workspace, slug)
     if not leads_workspace_of(asking(request), benchmark):
         raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
@@ -155,11 +169,14 @@ def start_generation(request: Request, workspace: str, slug: str) -> Response:
         if name in given and name not in form.fields:
             told = _("This benchmark has none to choose from.")
             raise Unusable(f"{name}: {told}")
-    run = planned(form, wanted_by(form, benchmark, asking(request))) if form.is_valid() else None
-    if run is None:
-        name, errors = next(iter(form.errors.items()))
-        raise Unusable(str(errors[0]) if name == "__all__" else f"{name}: {errors[0]}")
-    return Response(GenerationRunSerializer(run).data, status=201)
+    wanted = wanted_by(form, benchmark, asking(request)) if form.is_valid() else None
+    if wanted is not None and asked["price_only"]:
+        if (price := estimated(form, wanted)) is not None:
+            return Response(price.as_json())
+    elif wanted is not None and (run := planned(form, wanted)) is not None:
+        return Response(GenerationRunSerializer(run).data, status=201)
+    name, errors = next(iter(form.errors.items()))
+    raise Unusable(str(errors[0]) if name == "__all__" else f"{name}: {errors[0]}")
 
 
 @extend_schema(operation_id="generation_runs", parameters=[SIZE, CURSOR], responses=GenerationRunSerializer(many=True))
@@ -230,3 +247,16 @@ def generation_budget(request: Request, public_id: str) -> Response:
     if not leads_workspace_of(asking(request), found):
         raise PermissionDenied(_("Only owners and leads of this workspace can do this."))
     return Response(set_budget(request, found))
+
+
+@extend_schema(
+    operation_id="generation_file",
+    responses=OpenApiTypes.OBJECT,
+    parameters=[OpenApiParameter("name", str, "path", enum=["manifest.json", "report.json"])],
+)
+@api_view(["GET"])
+@needs(Scope.READ)
+def generation_file(request: Request, public_id: str, name: str) -> HttpResponse:
+    """Return a file of a generation run: its manifest, or its counts with the metrics of its texts."""
+    found = run_read_by(asking(request), public_id)
+    return download(found, name, files_of(found))

@@ -1,6 +1,6 @@
 """Generation runs: the list, starting one, and one run while it goes on."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, cast
 
@@ -93,12 +93,16 @@ def control_run(request: HttpRequest, public_id: str) -> HttpResponse:
 def run_file(request: HttpRequest, public_id: str, name: str) -> HttpResponse:
     """The run's manifest.json or report.json as a download."""
     found = run_read_by(_user(request), public_id)
-    identity = {"run": found.public_id, "name": found.name, "status": found.status}
-    files = {
-        "manifest.json": lambda: json_response({**identity, **found.manifest}),
-        "report.json": lambda: json_response(_report(found)),
+    return download(found, name, files_of(found))
+
+
+def files_of(run: GenerationRun) -> dict[str, Callable[[], HttpResponse]]:
+    """Return the files of a run by their names."""
+    identity = {"run": run.public_id, "name": run.name, "status": run.status}
+    return {
+        "manifest.json": lambda: json_response({**identity, **run.manifest}),
+        "report.json": lambda: json_response(_report(run)),
     }
-    return download(found, name, files)
 
 
 def _report(run: GenerationRun) -> dict[str, Any]:
@@ -138,7 +142,7 @@ def start_run(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         wanted = wanted_by(form, benchmark, user)
         if preview:
-            estimate = _estimated(form, wanted)
+            estimate = estimated(form, wanted)
         elif (made := planned(form, wanted)) is not None:
             return redirect("generation:run", made.public_id)
     context = {
@@ -188,7 +192,7 @@ def wanted_by(form: GenerationForm, benchmark: Benchmark, user: User) -> Generat
     )
 
 
-def _estimated(form: GenerationForm, wanted: GenerationRequest) -> GenerationEstimate | None:
+def estimated(form: GenerationForm, wanted: GenerationRequest) -> GenerationEstimate | None:
     """Return the estimate; None, with an error in the form, if there is nothing to generate."""
     try:
         return estimate_generation(wanted)

@@ -48,6 +48,18 @@ class Estimate:
         """Whether the price of every model that would be asked is known."""
         return bool(self.prices) and not self.unpriced
 
+    def as_json(self) -> dict[str, object]:
+        priced = not self.unpriced  # a judge that asks no model costs nothing
+        return {
+            "tasks": self.tasks,
+            "canaries": self.canaries,
+            "unanswerable": self.unanswerable,
+            "most": self.most.as_json(priced=priced),
+            "usual": self.usual.as_json(priced=priced) if self.usual else None,
+            "unpriced": self.unpriced,
+            "currency": self.currency,
+        }
+
 
 def estimate_run(request: RunRequest) -> Estimate:
     """Estimate the requested run. Writes nothing unless the panel of its judges is new. Raises what planning raises."""

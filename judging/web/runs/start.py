@@ -101,7 +101,7 @@ def _start(request: HttpRequest, target: Target, context: dict[str, object]) -> 
     estimate = None
     if request.method == "POST" and form.is_valid():
         if request.POST.get("action") == PREVIEW:
-            estimate = _estimated(form, target, user)
+            estimate = estimated(form, target, user)
         elif run := started_run(form, target, user):
             if target.benchmark is not None and (choice := choice_in_words(target.benchmark)):
                 messages.warning(request, choice)
@@ -127,7 +127,7 @@ def _asked_for(request: HttpRequest, judges: "QuerySet[Judge]") -> dict[str, obj
     return {"judges": list(named.values_list("pk", flat=True))}
 
 
-def _estimated(form: RunForm, target: Target, user: User) -> Estimate | None:
+def estimated(form: RunForm, target: Target, user: User) -> Estimate | None:
     """Return the estimate; None, with an error in the form, if there is nothing to count."""
     try:
         with transaction.atomic():

@@ -316,14 +316,12 @@ class Operations:
         )
         return answered
 
-    def archive_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+    def archive_study(self, workspace: str, slug: str) -> shapes.Study:
         """Archive a study that is not open, so that lists on pages leave it out; its results stay readable.
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.KeptStudy = self._transport.answer(
-            "POST", address("w/{}/studies/{}/archive/", workspace, slug)
-        )
+        answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/archive/", workspace, slug))
         return answered
 
     def ask_difficulty(self, workspace: str, slug: str) -> shapes.QuestionsBenchmark:
@@ -350,6 +348,14 @@ class Operations:
         )
         return answered
 
+    def bad_rows(self, public_id: str) -> Download:
+        """Return all bad rows of the last check or load as CSV: file, line, reason and remedy.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Download = self._transport.download(address("uploads/{}/bad-rows/", public_id))
+        return answered
+
     def begin_alignment(self, workspace: str, slug: str, body: shapes.WantedAlignment) -> dict[str, Any]:
         """Split the study's instructions into training, validation and test (201); 400 where there are too few.
 
@@ -369,7 +375,27 @@ class Operations:
         return answered
 
     def board(
-        self, workspace: str, slug: str, *, experiment: str = "", judge: str, weights: str = ""
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        against: Sequence[str] = (),
+        category: str = "",
+        discredited: bool = False,
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        family: str = "",
+        group_weights: str = "",
+        groups: Literal["", "tags"] = "",
+        judge: str,
+        language: str = "",
+        largest: float | None = None,
+        least: int | None = None,
+        margin: int | None = None,
+        measure: Literal["", "points", "stars", "graded", "mean", "wins", "reward", "fulfilled"] = "",
+        smallest: float | None = None,
+        tag: str = "",
+        weights: str = "",
     ) -> dict[str, Any]:
         """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`.
 
@@ -378,7 +404,25 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "GET",
             address("w/{}/leaderboards/{}/", workspace, slug),
-            query={"experiment": experiment, "judge": judge, "weights": weights},
+            query={
+                "against": against,
+                "category": category,
+                "discredited": discredited,
+                "excluded": excluded,
+                "experiment": experiment,
+                "family": family,
+                "group_weights": group_weights,
+                "groups": groups,
+                "judge": judge,
+                "language": language,
+                "largest": largest,
+                "least": least,
+                "margin": margin,
+                "measure": measure,
+                "smallest": smallest,
+                "tag": tag,
+                "weights": weights,
+            },
         )
         return answered
 
@@ -868,6 +912,8 @@ class Operations:
     def delete_study(self, workspace: str, slug: str, body: shapes.WantedDeletion) -> shapes.Deleted:
         """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
 
+        GET says what that would remove, and what stands against it.
+
         Needs a token with the scope `change`.
         """
         answered: shapes.Deleted = self._transport.answer(
@@ -883,6 +929,14 @@ class Operations:
         answered: Iterator[shapes.Delivery] = self._transport.rows(
             address("w/{}/webhooks/{}/deliveries/", workspace, public_id)
         )
+        return answered
+
+    def demonstration(self, workspace: str) -> shapes.Demonstration:
+        """Return how far the demonstration of a workspace is (for owners and leads), or have a worker make it (202).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Demonstration = self._transport.answer("GET", address("w/{}/demonstration/", workspace))
         return answered
 
     def disagreements(
@@ -994,12 +1048,12 @@ class Operations:
         )
         return answered
 
-    def duplicate_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+    def duplicate_study(self, workspace: str, slug: str) -> shapes.Study:
         """Make a draft with the settings, questions, selection and texts of a study, without its raters and answers.
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.KeptStudy = self._transport.answer(
+        answered: shapes.Study = self._transport.answer(
             "POST", address("w/{}/studies/{}/duplicate/", workspace, slug), keyed=True
         )
         return answered
@@ -1030,7 +1084,10 @@ class Operations:
         )
 
     def erase_person(self, workspace: str, slug: str, rater: str, body: shapes.WantedErasure) -> shapes.Erased:
-        """Erase all personal data of a rater: identity, account link and what they wrote. Their ratings are kept.
+        """Erase all personal data of a rater: identity, account link and what they wrote, or with identity_only the first
+        two.
+
+        Their ratings are kept.
 
         Needs a token with the scope `change`.
         """
@@ -1116,12 +1173,12 @@ class Operations:
         answered: Download = self._transport.download(address("exports/{}/file/", public_id))
         return answered
 
-    def fit(self, public_id: str) -> dict[str, Any]:
+    def fit(self, public_id: str, *, rows: Literal["", "1"] = "") -> dict[str, Any]:
         """Show one fit: its weights by category, with their certificate if they were fitted here.
 
         Needs a token with the scope `read`.
         """
-        answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id))
+        answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id), query={"rows": rows})
         return answered
 
     def fits(self) -> Iterator[shapes.Fit]:
@@ -1160,6 +1217,14 @@ class Operations:
         answered: shapes.Budget = self._transport.answer("GET", address("generation/{}/budget/", public_id))
         return answered
 
+    def generation_file(self, public_id: str, name: Literal["manifest.json", "report.json"]) -> dict[str, Any]:
+        """Return a file of a generation run: its manifest, or its counts with the metrics of its texts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer("GET", address("generation/{}/files/{}/", public_id, name))
+        return answered
+
     def generation_run(self, public_id: str) -> shapes.GenerationProgress:
         """Return a generation run with its counts by model, tokens and cost.
 
@@ -1184,6 +1249,14 @@ class Operations:
         answered: shapes.Guideline = self._transport.answer(
             "GET", address("w/{}/studies/{}/guideline/", workspace, slug)
         )
+        return answered
+
+    def guidelines(self, *, key: str = "") -> Iterator[shapes.LibraryGuideline]:
+        """List all versions of the guidelines of the workspaces whose results you may read, with their texts.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Iterator[shapes.LibraryGuideline] = self._transport.rows("guidelines/", {"key": key})
         return answered
 
     def history(self, workspace: str, slug: str) -> Iterator[shapes.EventLine]:
@@ -1385,6 +1458,16 @@ class Operations:
         answered: shapes.TableUpload = self._transport.answer("POST", address("uploads/{}/load/", public_id), body=body)
         return answered
 
+    def load_library(self, workspace: str) -> shapes.LoadedLibrary:
+        """Load the rubrics, guidelines and categories that come with the program (for owners and leads).
+
+        What is there already is not loaded again.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.LoadedLibrary = self._transport.answer("POST", address("w/{}/library/", workspace))
+        return answered
+
     def loaded_verdicts(self, workspace: str, slug: str) -> list[shapes.LoadedVerdicts]:
         """Return the judges' verdicts from files on the responses of a study or of its benchmark, which no run of ours
         gave.
@@ -1414,6 +1497,14 @@ class Operations:
         answered: shapes.OpenCohort = self._transport.answer(
             "POST", address("w/{}/studies/{}/cohorts/", workspace, slug), body=body, keyed=True
         )
+        return answered
+
+    def make_demonstration(self, workspace: str) -> shapes.Demonstration:
+        """Return how far the demonstration of a workspace is (for owners and leads), or have a worker make it (202).
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Demonstration = self._transport.answer("POST", address("w/{}/demonstration/", workspace))
         return answered
 
     def make_export(self, workspace: str, slug: str, body: shapes.WantedExport) -> shapes.Job:
@@ -1638,6 +1729,62 @@ class Operations:
         """
         answered: list[shapes.CohortPayment] = self._transport.answer(
             "GET", address("w/{}/studies/{}/payments/", workspace, slug)
+        )
+        return answered
+
+    def plan(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        agreement: str = "",
+        difference: str = "",
+        error: str = "",
+        excluded: Literal["", "shown"] = "",
+        hourly_pay: str = "",
+        instructions: str = "",
+        items: str = "",
+        judge_correlation: str = "",
+        judged: str = "",
+        models: str = "",
+        overlap: str = "",
+        raters: str = "",
+        repeat_agreement: str = "",
+        repeat_share: str = "",
+        seconds_per_answer: str = "",
+        severity: str = "",
+        taste: str = "",
+        words_per_instruction: str = "",
+        words_per_response: str = "",
+    ) -> dict[str, Any]:
+        """Return the precision, hours and cost to expect of a study of some size; what is left out is as the study is now.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/plan/", workspace, slug),
+            query={
+                "agreement": agreement,
+                "difference": difference,
+                "error": error,
+                "excluded": excluded,
+                "hourly_pay": hourly_pay,
+                "instructions": instructions,
+                "items": items,
+                "judge_correlation": judge_correlation,
+                "judged": judged,
+                "models": models,
+                "overlap": overlap,
+                "raters": raters,
+                "repeat_agreement": repeat_agreement,
+                "repeat_share": repeat_share,
+                "seconds_per_answer": seconds_per_answer,
+                "severity": severity,
+                "taste": taste,
+                "words_per_instruction": words_per_instruction,
+                "words_per_response": words_per_response,
+            },
         )
         return answered
 
@@ -1908,13 +2055,62 @@ class Operations:
         """
         self._transport.answer("DELETE", address("w/{}/error-phrases/", workspace), unchanged=unchanged)
 
-    def restore_study(self, workspace: str, slug: str) -> shapes.KeptStudy:
+    def restore_study(self, workspace: str, slug: str) -> shapes.Study:
         """Show an archived study in lists again.
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.KeptStudy = self._transport.answer(
-            "POST", address("w/{}/studies/{}/restore/", workspace, slug)
+        answered: shapes.Study = self._transport.answer("POST", address("w/{}/studies/{}/restore/", workspace, slug))
+        return answered
+
+    def result_page(
+        self,
+        workspace: str,
+        slug: str,
+        page: Literal[
+            "agreement",
+            "agreement-detail",
+            "causes",
+            "judges-depth",
+            "judges-methods",
+            "judges-metrics",
+            "panel",
+            "rankings",
+            "raters",
+            "weights-depth",
+        ],
+        *,
+        against: str = "",
+        by: str = "",
+        criterion: str = "",
+        excluded: Literal["", "shown"] = "",
+        fit: str = "",
+        judge: str = "",
+        one: str = "",
+        other: str = "",
+        with_fit: str = "",
+    ) -> dict[str, Any]:
+        """Return what a result page of a study says: its answer, and each block with the exact values of its table.
+
+        It is computed now where that is quick; else a worker computes it, and the answer is the one before with the
+        number of answers since, or 202 where there is none yet.
+
+        Needs a token with the scope `read`.
+        """
+        answered: dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/results/{}/", workspace, slug, page),
+            query={
+                "against": against,
+                "by": by,
+                "criterion": criterion,
+                "excluded": excluded,
+                "fit": fit,
+                "judge": judge,
+                "one": one,
+                "other": other,
+                "with_fit": with_fit,
+            },
         )
         return answered
 
@@ -1928,12 +2124,12 @@ class Operations:
         )
         return answered
 
-    def review_run(self, public_id: str, body: shapes.WantedReview) -> shapes.KeptStudy:
+    def review_run(self, public_id: str, body: shapes.WantedReview) -> shapes.Study:
         """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
 
         Needs a token with the scope `change`.
         """
-        answered: shapes.KeptStudy = self._transport.answer(
+        answered: shapes.Study = self._transport.answer(
             "POST", address("runs/{}/reviews/", public_id), body=body, keyed=True
         )
         return answered
@@ -1952,12 +2148,12 @@ class Operations:
         )
         return answered
 
-    def reviews(self, public_id: str) -> list[shapes.KeptStudy]:
+    def reviews(self, public_id: str) -> list[shapes.Study]:
         """Return the studies that review a run's verdicts, or make and open one (for owners and leads).
 
         Needs a token with the scope `read`.
         """
-        answered: list[shapes.KeptStudy] = self._transport.answer("GET", address("runs/{}/reviews/", public_id))
+        answered: list[shapes.Study] = self._transport.answer("GET", address("runs/{}/reviews/", public_id))
         return answered
 
     def routing(self, workspace: str, slug: str) -> dict[str, Any]:
@@ -2008,22 +2204,22 @@ class Operations:
         answered: Download = self._transport.download(address("runs/{}/items/", public_id), {"raw": raw})
         return answered
 
-    def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
-        """Start a run of judges over all responses of a benchmark (for owners and leads); it may cost money.
+    def run_on_benchmark(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.RunPrice | shapes.Run:
+        """Start a run of judges over all responses of a benchmark (for owners and leads; 201), or price it (200).
 
         Needs a token with the scope `run`.
         """
-        answered: shapes.Run = self._transport.answer(
+        answered: shapes.RunPrice | shapes.Run = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/runs/", workspace, slug), body=body, keyed=True
         )
         return answered
 
-    def run_on_study(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.Run:
-        """Start a run of judges over the tasks of a study (for owners and leads); it may cost money.
+    def run_on_study(self, workspace: str, slug: str, body: shapes.WantedRun) -> shapes.RunPrice | shapes.Run:
+        """Start a run of judges over the tasks of a study (for owners and leads; 201), or price it (200).
 
         Needs a token with the scope `run`.
         """
-        answered: shapes.Run = self._transport.answer(
+        answered: shapes.RunPrice | shapes.Run = self._transport.answer(
             "POST", address("w/{}/studies/{}/runs/", workspace, slug), body=body, keyed=True
         )
         return answered
@@ -2216,12 +2412,14 @@ class Operations:
         )
         return answered
 
-    def start_generation(self, workspace: str, slug: str, body: shapes.WantedGeneration) -> shapes.GenerationRun:
-        """Have models respond to a benchmark's instructions (for owners and leads); it may cost money.
+    def start_generation(
+        self, workspace: str, slug: str, body: shapes.WantedGeneration
+    ) -> shapes.GenerationPrice | shapes.GenerationRun:
+        """Have models respond to a benchmark's instructions (for owners and leads; 201), or price it (200).
 
         Needs a token with the scope `run`.
         """
-        answered: shapes.GenerationRun = self._transport.answer(
+        answered: shapes.GenerationPrice | shapes.GenerationRun = self._transport.answer(
             "POST", address("w/{}/benchmarks/{}/generation/", workspace, slug), body=body, keyed=True
         )
         return answered
@@ -2351,6 +2549,14 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
+        return answered
+
+    def study_progress(self, workspace: str, slug: str) -> shapes.Progress:
+        """Return the progress of a study by category, cohort and rater, as its dashboard shows it.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.Progress = self._transport.answer("GET", address("w/{}/studies/{}/progress/", workspace, slug))
         return answered
 
     def study_rubric(self, workspace: str, slug: str) -> shapes.StudyRubric:
@@ -2498,6 +2704,8 @@ class Operations:
     def undo_loading(self, id: int) -> shapes.Undone:
         """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
 
+        GET says what that would do.
+
         Needs a token with the scope `change`.
         """
         answered: shapes.Undone = self._transport.answer("POST", address("imports/{}/undo/", id))
@@ -2522,6 +2730,28 @@ class Operations:
         )
         return answered
 
+    def upload_benchmark_files(
+        self,
+        workspace: str,
+        body: bytes,
+        *,
+        benchmark: Literal["hellobench", "href", "llmeval1", "llmeval2", "longgenbench", "wildbench"],
+        leave_out_bad_rows: bool = False,
+        name: str,
+    ) -> shapes.BenchmarkFiles:
+        """Upload an archive of a benchmark's own files, whose bytes are the body (for owners and leads); a worker loads
+        it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BenchmarkFiles = self._transport.answer(
+            "POST",
+            address("w/{}/benchmark-files/", workspace),
+            query={"benchmark": benchmark, "leave_out_bad_rows": leave_out_bad_rows, "name": name},
+            body=body,
+        )
+        return answered
+
     def upload_file(self, workspace: str, body: bytes, *, name: str) -> shapes.TableUpload:
         """Upload a table, whose bytes are the body, and return what its columns probably hold. Nothing is stored yet.
 
@@ -2538,6 +2768,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: shapes.StudyArchive = self._transport.answer("GET", address("archives/{}/", public_id))
+        return answered
+
+    def uploaded_benchmark_files(self, public_id: str) -> shapes.BenchmarkFiles:
+        """Return how far the loading of an archive is, and what came of it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.BenchmarkFiles = self._transport.answer("GET", address("benchmark-files/{}/", public_id))
         return answered
 
     def uploaded_file(self, public_id: str) -> shapes.TableUpload:
@@ -2597,6 +2835,26 @@ class Operations:
         Needs a token with the scope `change`.
         """
         answered: Iterator[shapes.Webhook] = self._transport.rows(address("w/{}/webhooks/", workspace))
+        return answered
+
+    def what_deletion_removes(self, workspace: str, slug: str) -> shapes.Deletion:
+        """Delete a study with everything in it, as an owner of its workspace; 400 while it is open or in use.
+
+        GET says what that would remove, and what stands against it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.Deletion = self._transport.answer("GET", address("w/{}/studies/{}/delete/", workspace, slug))
+        return answered
+
+    def what_undo_removes(self, id: int) -> shapes.UndoPlan:
+        """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
+
+        GET says what that would do.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.UndoPlan = self._transport.answer("GET", address("imports/{}/undo/", id))
         return answered
 
     def withdraw_criterion(self, public_id: str, id: int) -> shapes.ChecklistState:

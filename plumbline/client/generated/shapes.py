@@ -77,6 +77,16 @@ class Cap(TypedDict):
     left: Decimal
 
 
+class CategoryProgress(TypedDict):
+    name: str
+    is_group: bool
+    tasks: int
+    seats: int
+    taken: int
+    people: int
+    judges: int
+
+
 class Change(TypedDict):
     """
     This round minus what it is compared with; flagged if p is below alpha.
@@ -122,6 +132,17 @@ class Closing(TypedDict):
     opened: int
     raters: int
     links: int
+
+
+class CohortProgress(TypedDict):
+    name: str
+    kind: str
+    raters: int
+    stopped: int
+    answered: int
+    skipped: int
+    checks: int
+    failed: int
 
 
 class CountedAgain(TypedDict):
@@ -178,6 +199,25 @@ class Decision(TypedDict):
 
 class Deleted(TypedDict):
     removed: dict[str, int]
+
+
+class Deletion(TypedDict):
+    removed: dict[str, int]
+    stays: str
+
+
+class Demonstration(TypedDict):
+    """
+    How far the demonstration of a workspace is.
+    """
+
+    study: str | None
+    fitted: bool
+    run: str | None
+    judged: int
+    to_judge: int
+    under_way: bool
+    complete: bool
 
 
 class Disagreement(TypedDict):
@@ -342,6 +382,7 @@ class Instruction(TypedDict):
     hint: NotRequired[str]
     words_asked: NotRequired[int | None]
     language: NotRequired[str]
+    tags: NotRequired[Any]
 
 
 class InstructionsRow(TypedDict):
@@ -372,6 +413,7 @@ class Judge(TypedDict):
     name: str
     method: str
     model: NotRequired[str | None]
+    prompt: NotRequired[str]
     prompt_hash: str
     parameters: NotRequired[Any]
     provenance: str
@@ -388,6 +430,24 @@ class Level(TypedDict):
     value: float
     name: str
     meaning: NotRequired[str]
+
+
+class LibraryGuideline(TypedDict):
+    key: str
+    version: NotRequired[int]
+    workspace: str
+    texts: dict[str, str]
+    created_at: str
+
+
+class LoadedLibrary(TypedDict):
+    """
+    What of the library was stored, and what was there already.
+    """
+
+    created: int
+    completed: int
+    already_there: int
 
 
 class LoadedVerdicts(TypedDict):
@@ -654,13 +714,6 @@ class OpenCohort(TypedDict):
     prolific_workspace: str
 
 
-class Participants(TypedDict):
-    proposers: list[str]
-    voters: list[str]
-    reviewers: list[str]
-    ballots: int
-
-
 class Passage(TypedDict):
     response: str
     instruction: str
@@ -736,6 +789,15 @@ class PatchedWebhookChanges(TypedDict):
     url: NotRequired[str]
     events: NotRequired[list[str]]
     active: NotRequired[bool]
+
+
+class People(TypedDict):
+    """
+    How many people did something, and the names of those whose accounts are here.
+    """
+
+    number: int
+    names: list[str]
 
 
 class PersonsAnswer(TypedDict):
@@ -818,6 +880,26 @@ class QuestionsBenchmark(TypedDict):
 
     benchmark: str
     instructions: int
+
+
+class RaterProgress(TypedDict):
+    id: str
+    name: str
+    kind: str
+    cohort: str
+    state: str
+    provenance: list[str]
+    answered: int
+    skipped: int
+    unscored: int
+    surplus: int
+    open: int
+    minutes: float | None
+    last: str | None
+    checks: int
+    failed: int
+    discredited: int
+    excluded: int
 
 
 class RatersRow(TypedDict):
@@ -1144,6 +1226,16 @@ class SkippedTasks(TypedDict):
     results: list[SkippedTask]
 
 
+class Spend(TypedDict):
+    """
+    A number of calls, of tokens and of money.
+    """
+
+    calls: int
+    tokens: int
+    money: str | None
+
+
 class Spending(TypedDict):
     """
     The spending of a workspace in this calendar month (UTC), in the currency of its endpoints' prices.
@@ -1171,24 +1263,6 @@ class StoredRows(TypedDict):
     imported: int | None
     row_errors: list[RowError]
     remarks: list[str]
-
-
-class StudyState(TypedDict):
-    id: str
-    slug: str
-    workspace: str
-    benchmark: NotRequired[str | None]
-    name: str
-    kind: Literal["checklist", "stars", "pair", "review", "check"]
-    created_at: str
-    tasks: int
-    seats: int
-    taken: int
-    answers_of_people: int
-    answers_of_judges: int
-    answers_excluded: int
-    raters_excluded: int
-    provenance: list[str]
 
 
 class Submission(TypedDict):
@@ -1242,6 +1316,13 @@ class TruthRow(TypedDict):
     value: Any
     criterion: NotRequired[str]
     model: NotRequired[str]
+
+
+class UndoPlan(TypedDict):
+    removed: dict[str, int]
+    kept: dict[str, int]
+    restored: dict[str, int]
+    stays: str
 
 
 class Undone(TypedDict):
@@ -1503,6 +1584,7 @@ class WantedEndpoint(TypedDict):
 
 class WantedErasure(TypedDict):
     confirm: Literal["erase"]
+    identity_only: NotRequired[bool]
 
 
 class WantedExclusion(TypedDict):
@@ -1553,6 +1635,7 @@ class WantedFit(TypedDict):
     floor: NotRequired[float]
     pool: NotRequired[bool]
     skip_small: NotRequired[bool]
+    excluded: NotRequired[Literal["shown"]]
 
 
 class WantedFoundModels(TypedDict):
@@ -1577,6 +1660,7 @@ class WantedGeneration(TypedDict):
     budget_calls: NotRequired[int | None]
     budget_tokens: NotRequired[int | None]
     budget_money: NotRequired[Decimal | None]
+    price_only: NotRequired[bool]
 
 
 class WantedGuideline(TypedDict):
@@ -1862,6 +1946,7 @@ class WantedRun(TypedDict):
     budget_tokens: NotRequired[int | None]
     budget_money: NotRequired[Decimal | None]
     experiment: NotRequired[str]
+    price_only: NotRequired[bool]
 
 
 class WantedStudy(TypedDict):
@@ -2082,6 +2167,26 @@ class AskedCriterion(TypedDict):
     numbers: NotRequired[str]
 
 
+class BenchmarkFiles(TypedDict):
+    """
+    An uploaded archive of a benchmark's own files, and how far its loading is.
+    """
+
+    id: str
+    workspace: str
+    file: str
+    benchmark: str
+    state: Literal["waiting", "loading", "loaded", "refused"]
+    part: str
+    done: int
+    total: int
+    result: dict[str, Any]
+    problem: str
+    bad: int
+    first_bad_rows: list[BadRow]
+    imported: int | None
+
+
 class BonusList(TypedDict):
     """
     A list of bonuses and what became of it.
@@ -2146,36 +2251,6 @@ class Checklist(TypedDict):
     scale: NotRequired[Literal["yes_no", "fulfilment"]]
     overall: NotRequired[bool]
     created_at: str
-
-
-class ChecklistState(TypedDict):
-    """
-    A checklist with what you may see of its present stage.
-    """
-
-    id: str
-    workspace: str
-    benchmark: NotRequired[str | None]
-    names: NotRequired[Any]
-    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
-    votes_each: NotRequired[int]
-    keeps: NotRequired[int]
-    scale: NotRequired[Literal["yes_no", "fulfilment"]]
-    overall: NotRequired[bool]
-    created_at: str
-    categories: list[str]
-    leads: bool
-    takes_part: bool
-    proposals: list[Proposal]
-    number_of_proposals: int
-    criteria: list[MergedCriterion]
-    voted: bool | None
-    choice_reason: str
-    questions: list[WrittenQuestion]
-    drafting_run: str | None
-    rubrics: list[str]
-    participants: Participants
-    steps: list[Step]
 
 
 class Cohort(TypedDict):
@@ -2258,9 +2333,9 @@ class DrawnChecks(TypedDict):
     benchmark: NotRequired[str | None]
     name: str
     kind: Literal["checklist", "stars", "pair", "review", "check"]
-    created_at: str
-    status: str
+    status: NotRequired[Literal["draft", "open", "paused", "closed"]]
     archived_at: str | None
+    created_at: str
     agreement: dict[str, Any] | None
 
 
@@ -2305,6 +2380,18 @@ class Fit(TypedDict):
     data_hash: NotRequired[str]
     versions: NotRequired[Any]
     created_at: str
+
+
+class GenerationPrice(TypedDict):
+    """
+    What a generation run would cost.
+    """
+
+    instructions: int
+    most: Spend
+    usual: Spend | None
+    unpriced: list[str]
+    currency: str
 
 
 class GenerationProgress(TypedDict):
@@ -2437,18 +2524,6 @@ class Jobs(TypedDict):
     results: list[Job]
 
 
-class KeptStudy(TypedDict):
-    id: str
-    slug: str
-    workspace: str
-    benchmark: NotRequired[str | None]
-    name: str
-    kind: Literal["checklist", "stars", "pair", "review", "check"]
-    created_at: str
-    status: str
-    archived_at: str | None
-
-
 class KnownAnswer(TypedDict):
     """
     The answers that are expected to a task.
@@ -2466,8 +2541,9 @@ class MadeStudy(TypedDict):
     benchmark: NotRequired[str | None]
     name: str
     kind: Literal["checklist", "stars", "pair", "review", "check"]
-    created_at: str
     status: NotRequired[Literal["draft", "open", "paused", "closed"]]
+    archived_at: str | None
+    created_at: str
     experiment: NotRequired[str]
     seed: NotRequired[int]
     planned_tasks: int
@@ -2536,6 +2612,12 @@ class ModelErrors(TypedDict):
     passages: list[Passage]
 
 
+class Participants(TypedDict):
+    proposers: People
+    voters: People
+    reviewers: People
+
+
 class Pay(TypedDict):
     """
     What is paid for an hour of work or for a task.
@@ -2554,6 +2636,18 @@ class PlatformValues(TypedDict):
 
     prolific: list[Value]
     mturk: list[Value]
+
+
+class Progress(TypedDict):
+    """
+    How far a study is.
+    """
+
+    launching: int
+    launch_refused: str
+    categories: list[CategoryProgress]
+    cohorts: list[CohortProgress]
+    raters: list[RaterProgress]
 
 
 class Questionnaire(TypedDict):
@@ -2679,6 +2773,20 @@ class Run(TypedDict):
     finished_at: NotRequired[str | None]
 
 
+class RunPrice(TypedDict):
+    """
+    What a run would cost.
+    """
+
+    tasks: int
+    canaries: int
+    unanswerable: float
+    most: Spend
+    usual: Spend | None
+    unpriced: list[str]
+    currency: str
+
+
 class RunState(TypedDict):
     id: str
     judge: str
@@ -2727,6 +2835,8 @@ class Study(TypedDict):
     benchmark: NotRequired[str | None]
     name: str
     kind: Literal["checklist", "stars", "pair", "review", "check"]
+    status: NotRequired[Literal["draft", "open", "paused", "closed"]]
+    archived_at: str | None
     created_at: str
 
 
@@ -2759,6 +2869,26 @@ class StudyRubric(TypedDict):
     questions: list[HeldCriterion]
     mark: str
     asked: int | None
+
+
+class StudyState(TypedDict):
+    id: str
+    slug: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    name: str
+    kind: Literal["checklist", "stars", "pair", "review", "check"]
+    status: NotRequired[Literal["draft", "open", "paused", "closed"]]
+    archived_at: str | None
+    created_at: str
+    tasks: int
+    seats: int
+    taken: int
+    answers_of_people: int
+    answers_of_judges: int
+    answers_excluded: int
+    raters_excluded: int
+    provenance: list[str]
 
 
 class TableUpload(TypedDict):
@@ -2855,6 +2985,36 @@ class WantedQuestions(TypedDict):
     questions: list[AskedCriterion]
     mark: NotRequired[str]
     asked: NotRequired[int | None]
+
+
+class ChecklistState(TypedDict):
+    """
+    A checklist with what you may see of its present stage.
+    """
+
+    id: str
+    workspace: str
+    benchmark: NotRequired[str | None]
+    names: NotRequired[Any]
+    stage: NotRequired[Literal["propose", "merge", "vote", "choose", "questions", "review", "done"]]
+    votes_each: NotRequired[int]
+    keeps: NotRequired[int]
+    scale: NotRequired[Literal["yes_no", "fulfilment"]]
+    overall: NotRequired[bool]
+    created_at: str
+    categories: list[str]
+    leads: bool
+    takes_part: bool
+    proposals: list[Proposal]
+    number_of_proposals: int
+    criteria: list[MergedCriterion]
+    voted: bool | None
+    choice_reason: str
+    questions: list[WrittenQuestion]
+    drafting_run: str | None
+    rubrics: list[str]
+    participants: Participants
+    steps: list[Step]
 
 
 class CohortPayment(TypedDict):

@@ -19,6 +19,7 @@ from annotation.models import (
     Checklist,
     Cohort,
     Flag,
+    Guideline,
     MailedInvitation,
     Participant,
     ProlificStudy,
@@ -30,6 +31,7 @@ from calibration.models import Fit
 from generation.models import Endpoint, GenerationRun, Import, LanguageModel
 from generation.webhooks.subscriptions import add_webhook, send_test
 from judging.archive.made_files import ask_for, files_of
+from judging.importing.uploads import keep_upload, uploads
 from judging.judges.making import create_judge
 from judging.models import Alignment, PromptTrial, Watch
 from tests.factories import make_checklist_study, make_rater, make_user, make_workspace, plan_run
@@ -62,8 +64,11 @@ MORE = {
     "/error-phrases/": ["put", "delete"],
     "/runs/{public_id}/reviews/": ["post"],
     "/runs/{public_id}/checks/": ["post"],
+    "/studies/{slug}/delete/": ["get"],
+    "/imports/{id}/undo/": ["get"],
+    "/demonstration/": ["post"],
 }
-"""Methods that change what the address returns, by its end."""
+"""Methods that change what the address returns or, of a deletion, say what it would remove, by its end."""
 COSTLY = {
     "/runs/{public_id}/budget/": ["put"],
     "/generation/{public_id}/budget/": ["put"],
@@ -100,7 +105,7 @@ OF_UPLOAD = ("map_file", "check_file", "load_file", "discard_file")
 OF_ARCHIVE = ("load_archive", "discard_archive")
 OF_WEBHOOKS = ("webhooks", "webhook", "test_webhook", "deliveries", "resend_delivery")
 OF_SERVED = ("add_model", "model", "endpoints", "endpoint", "found_models")
-OF_WORKSPACE = ("error_phrases", "spending")
+OF_WORKSPACE = ("error_phrases", "spending", "demonstration")
 OF_MEMBERS = ("members", "member", "invitations", "withdraw_invitation")
 OF_RATER = ("exclude_rater", "include_rater", "erase_person")
 NAMING = {
@@ -161,6 +166,9 @@ SCOPES = {
     "delete_study": "change",
     "upload_file": "change",
     "uploaded_file": "change",
+    "bad_rows": "change",
+    "upload_benchmark_files": "change",
+    "uploaded_benchmark_files": "change",
     "map_file": "change",
     "check_file": "change",
     "load_file": "change",
@@ -269,6 +277,13 @@ SCOPES = {
     "paper_tables": "read",
     "paper_table": "read",
     **dict.fromkeys(OF_WORKSPACE, "read"),
+    "demonstration": "change",
+    "load_library": "change",
+    "guidelines": "read",
+    "study_progress": "ratings",
+    "result_page": "read",
+    "plan": "read",
+    "generation_file": "read",
     "start_trial": "run",
     "trial": "read",
     "tried_answers": "ratings",
@@ -309,6 +324,9 @@ OF_STUDY = {
     "message_rater": lambda study: [study.raters.get().public_id],
     "browser_requests": lambda study: [],
     "answer_browser": lambda study: [BrowserRequest.objects.get(participant__study=study).pk, "admit"],
+    "study_progress": lambda study: [],
+    "plan": lambda study: [],
+    "result_page": lambda study: ["agreement"],
     "tasks": lambda study: [],
     "known_answer": lambda study: [study.tasks.get().public_id],
     **dict.fromkeys(("disagreements", "flags", "skipped_tasks", "closing", "request_ratings"), lambda study: []),
@@ -403,6 +421,8 @@ def filled(slug):
     keep_table(workspace=study.workspace, user=user, sent=sent, clock=timezone.now)
     zipped = SimpleUploadedFile("a.zip", b"PK")
     keep_archive(workspace=study.workspace, user=user, sent=zipped, clock=timezone.now)
+    packed = SimpleUploadedFile("b.zip", b"PK")
+    keep_upload(workspace=study.workspace, user=user, benchmark="hellobench", archive=packed, tasks=None, skip=False)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
     crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
     ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
@@ -418,6 +438,7 @@ def filled(slug):
     readers = Cohort.objects.create(study=study, name="readers", kind="public")
     MailedInvitation.objects.create(cohort=readers, address="ann@example.org", state="held", made_at=timezone.now())
     Checklist.objects.create(workspace=study.workspace, names={"en": slug})
+    Guideline.objects.create(workspace=study.workspace, key="care", texts={"en": "Read with care."})
     hook, _secret = add_webhook(workspace=study.workspace, url="https://example.org/", events=["drift.found"])
     send_test(hook)
     invite(workspace=study.workspace, role="analyst", note="Ana", days=7, by=user, clock=timezone.now)
@@ -481,7 +502,7 @@ def addresses(study, run, fit):
                 reverse(f"api:{pattern.name}", args=[study.workspace.checklists.get().public_id, *more]),
                 method,
             )
-        elif pattern.name in ("make_study", "start_checklist", *ADDED):
+        elif pattern.name in ("make_study", "start_checklist", "load_library", *ADDED):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in ("add_version", "propose_prompt", "take_look"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.alignments.get().public_id]), "post"
@@ -499,13 +520,16 @@ def addresses(study, run, fit):
             instruction = study.benchmark.instructions.first().public_id
             args = [study.workspace.slug, study.benchmark.slug, instruction]
             yield pattern.name, reverse("api:compared_instruction", args=args), "get"
-        elif pattern.name in ("upload_file", "upload_archive"):
+        elif pattern.name == "uploaded_benchmark_files":
+            (packed,) = [one for one in uploads() if one.workspace == study.workspace_id]
+            yield pattern.name, reverse(f"api:{pattern.name}", args=[packed.public_id]), "get"
+        elif pattern.name in ("upload_file", "upload_archive", "upload_benchmark_files"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name == "uploaded_archive" or pattern.name in OF_ARCHIVE:
             (upload,) = [one for one in StudyArchive.kept() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
             yield pattern.name, path, "post" if pattern.name in OF_ARCHIVE else "get"
-        elif pattern.name == "uploaded_file" or pattern.name in OF_UPLOAD:
+        elif pattern.name in ("uploaded_file", "bad_rows", *OF_UPLOAD):
             (upload,) = [one for one in kept_tables() if one.workspace == study.workspace_id]
             path = reverse(f"api:{pattern.name}", args=[upload.public_id])
             yield pattern.name, path, "post" if pattern.name in OF_UPLOAD else "get"
@@ -530,9 +554,12 @@ def addresses(study, run, fit):
             parts = [study.workspace.slug, *([row[pattern.name].pk] if pattern.name in row else [])]
             method = "post" if pattern.name in ("add_model", "test_endpoint") else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name in ("generation_run", "generation_budget", "steer_generation"):
+        elif pattern.name in ("generation_run", "generation_budget", "generation_file", "steer_generation"):
             written = study.benchmark.generation_runs.get(name="written").public_id
-            parts = [written, *(["pause"] if pattern.name == "steer_generation" else [])]
+            parts = [
+                written,
+                *{"steer_generation": ["pause"], "generation_file": ["report.json"]}.get(pattern.name, []),
+            ]
             path = reverse(f"api:{pattern.name}", args=parts)
             yield pattern.name, path, "post" if pattern.name == "steer_generation" else "get"
         elif pattern.name in OF_STUDY:
@@ -650,7 +677,8 @@ def test_a_token_for_one_workspace_sees_nothing_of_another_of_its_owner(client, 
             # A list: half of what the token for all workspaces sees.
             seen, all_seen = answer.json()["results"], client.get(path, **both).json()["results"]
             assert seen and len(all_seen) == 2 * len(seen), path
-            assert "theirs" not in str(seen) and "other" not in str(seen), path
+            said = str([{**row, "prompt": ""} for row in seen])  # prompts use the word
+            assert "theirs" not in said and "other" not in said, path
     Membership.objects.filter(user=lead, workspace=lab[0].workspace).update(role="rater")
     assert client.get("/api/v1/runs/", **one).status_code == 403
     assert len(client.get("/api/v1/runs/", **both).json()["results"]) == 1

@@ -141,6 +141,15 @@ def test_a_person_is_erased_and_their_ratings_stay(client, study, ann):
     assert (event.actor, event.object_id, event.after) == (lead, ann.public_id, done.json()["erased"])
 
 
+def test_an_identity_alone_is_erased(client, study, ann):
+    RaterIdentity.objects.create(rater=ann, key="ann@example.org", name="Ann")
+    lead = make_user("lead", study.workspace)
+    sent = {"confirm": "erase", "identity_only": True}
+    assert change(client, "erase_person", study, ann, lead, sent=sent).json() == {"erased": {"identities": 1}}
+    assert change(client, "erase_person", study, ann, lead, sent=sent).json() == {"erased": {"identities": 0}}
+    assert not Event.objects.filter(verb="erase_person").exists() and Score.objects.count() == 8
+
+
 def test_a_study_is_deleted_by_an_owner_who_repeats_its_slug(client, study, ann):
     owner = make_user("owner", study.workspace)
     for sent in ({}, {"slug": "another"}):

@@ -5,7 +5,8 @@ from django.urls import reverse
 
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken, Event
-from annotation.models import Assignment, Cohort, Rubric, Seat
+from annotation.models import Assignment, Cohort, Guideline, Rubric, Seat
+from annotation.policies.policies import Selection
 from generation.models import Import
 from tests.factories import make_answer, make_checklist_study, make_rater, make_user, make_workspace
 
@@ -46,7 +47,7 @@ def ask(client, study, lead):
 
 def test_settings_are_read_and_changed(study, ask):
     before = ask("get", "study_settings")
-    assert before.json()["overlap"] == 1 and "rubric" not in before.json()
+    assert before.json()["overlap"] == 1 and before.json()["guideline"] is None
     changed = ask("patch", "study_settings", sent={"overlap": 2, "name_en": "Tea"}).json()
     assert (changed["overlap"], changed["name_en"]) == (2, "Tea")
     assert changed == {**before.json(), "overlap": 2, "name_en": "Tea"}
@@ -63,7 +64,12 @@ def test_settings_are_read_and_changed(study, ask):
     [
         ({"overlap": 0}, "overlap: "),
         ({"colour": "red"}, "no setting 'colour'"),
-        ({"rubric": 1}, "no setting 'rubric'"),
+        ({"rubric": 1}, "rubric: There is no '1'"),
+        ({"rubric": "none such"}, "rubric: There is no 'none such'"),
+        ({"models": "model0"}, "models: Send a list"),
+        ({"models": ["model0", "nobody"]}, "models: There is no 'nobody'"),
+        ({"categories": [["a"]]}, "categories: There is no"),
+        ({"stop_question": "better", "stop_models": ["model0"]}, "Choose exactly two"),
         ({}, "Send an object"),
         ([1], "Send an object"),
         ({"name_en": "", "name_zh": ""}, "name"),
@@ -75,6 +81,25 @@ def test_a_setting_that_cannot_be_is_refused(study, ask, sent, said):
     before = ask("get", "study_settings").json()
     assert said in ask("patch", "study_settings", sent=sent, status=400).json()["detail"]
     assert ask("get", "study_settings").json() == before
+
+
+def test_what_is_chosen_is_changed_by_name_until_the_launch(study, ask):
+    rubric = study.tasks.first().answer_rubric
+    for version in (1, 2):
+        Guideline.objects.create(workspace=study.workspace, key="care", version=version, texts={"en": "Read."})
+    chosen = {"models": ["model1"], "rubric": f"{rubric.key} v{rubric.version}", "guideline": "care"}
+    changed = ask("patch", "study_settings", sent=chosen).json()
+    assert (changed["models"], changed["rubric"], changed["guideline"]) == (["model1"], chosen["rubric"], "care v2")
+    study.refresh_from_db()
+    model = study.benchmark.instructions.first().responses.get(model__name="model1").model
+    assert list(Selection.of(study).models) == [model.pk] and study.guideline.version == 2 and study.rubric == rubric
+    again = ask("patch", "study_settings", sent={**changed, "rubric": None, "guideline": "care v1"}).json()
+    assert (again["models"], again["rubric"], again["guideline"]) == (["model1"], None, "care v1")
+    ask("patch", "study_settings", sent={"rubric": rubric.key})
+    ask("post", "steer_study", "launch")
+    assert ask("patch", "study_settings", sent={"models": ["model1"], "guideline": "care v2"}).json()["guideline"]
+    fixed = ask("patch", "study_settings", sent={"models": ["model0", "model1"]}, status=400)
+    assert "models is fixed" in fixed.json()["detail"]
 
 
 def test_a_change_of_what_somebody_changed_meanwhile_is_refused(ask):

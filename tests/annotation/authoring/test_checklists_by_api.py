@@ -74,7 +74,7 @@ def test_the_whole_course(client, workspace, lead, other):
         ("Accuracy", 3, True),
         ("Structure", 2, True),
     ]
-    assert counted["participants"]["ballots"] == 3
+    assert counted["participants"]["voters"]["number"] == 3
     kept = send(client, lead, "keep_criteria", checklist.public_id).json()
     assert kept["stage"] == "questions" and sum(bool(one["kept"]) for one in kept["criteria"]) == 4
     questions = [{"criterion": one["id"], "en": f"{one['name']}?"} for one in kept["criteria"] if one["kept"]]
@@ -266,7 +266,7 @@ class TestTheVote:
         assert again.status_code == 400 and "You have already voted" in again.json()["detail"]
         assert Ballot.objects.count() == 1
         seen = state(client, other, checklist)
-        assert not seen["voted"] and seen["participants"]["voters"] == ["lena"]
+        assert not seen["voted"] and seen["participants"]["voters"]["names"] == ["lena"]
         assert {one["name"] for one in seen["criteria"]} == {name for name, _why in PROPOSALS}
         early = step(client, lead, checklist, "close-vote")
         assert early.status_code == 400 and "So far there are 1" in early.json()["detail"]

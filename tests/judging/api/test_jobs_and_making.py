@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from accounts.api.tokens import issue_token
 from accounts.models import ApiToken, Event
+from annotation.monitoring.exclusion import exclude
 from annotation.uploads.kept_files import TableUpload, kept_tables
 from calibration.models import Fit, ReportRefresh
 from calibration.tasks import fit_study
@@ -143,6 +144,14 @@ def test_a_fit_is_made_at_once_and_published(study, ask):
     assert named["published_name"] == "tea-1" and ask("publish", fit["id"], sent={"name": "tea-1"}).json() == named
     ask("publish", fit["id"], sent={"name": "equal"}, status=400)
     ask("make_fit", *own(study), sent={"floor": 99}, status=400)
+    ask("make_fit", *own(study), sent={"excluded": "yes"}, status=400)
+    without, whole = (ask("fit", fit["id"], get=True, sent=sent).json() for sent in ({}, {"rows": "1"}))
+    assert len(str(whole)) > len(str(without)) and "rows" in str(whole)
+    exclude(study, study.raters.first(), since=None, reason="Careless", by=None)
+    sent = {"skip_small": True}
+    fewer = ask("make_fit", *own(study), sent=sent, status=201).json()
+    again = ask("make_fit", *own(study), sent={**sent, "excluded": "shown"}, status=201).json()
+    assert fewer["data_hash"] != fit["data_hash"] == again["data_hash"]
 
 
 def test_a_slow_fit_is_a_job_with_its_result(study, ask, lead, monkeypatch):

@@ -106,6 +106,7 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "number": "2",
             "item": run.items.first().pk,
             "name": "report.json",
+            "page": "agreement",
             "moment": "before",
             "instruction": study.benchmark.instructions.first().public_id,
             "public_id": next((own for part, own in owners.items() if part in operation.path), run.public_id),
@@ -150,3 +151,53 @@ def test_the_examples_of_the_documentation_are_carried_out(client, token, settin
         answer = client.post(path, json.loads(body), "application/json", headers={"Authorization": token})
         assert answer.status_code == 201, answer.content
     assert Instruction.objects.filter(benchmark__slug="essays", external_id="e1").exists()
+
+
+SHORT = {
+    "STUDY/": "w/WORKSPACE/studies/SLUG/",
+    "BENCHMARK/": "w/WORKSPACE/benchmarks/SLUG/",
+    "BOARD/": "w/WORKSPACE/leaderboards/SLUG/",
+}
+METHOD = re.compile(r"(GET|POST|PUT|PATCH|DELETE)\b ?")
+PLACEHOLDER = re.compile(r"\b[A-Z]{2}[A-Za-z-]*\b")
+
+
+def documented():
+    """Yield (address, scopes) of every row of the tables of docs/api.md, with * for the parts that are filled in.
+
+    What stands in place of the end of the address before it is joined to each of its beginnings.
+    """
+    for line in DOCS.read_text().splitlines():
+        if not line.startswith("| `") or len(line.split(" | ")) < 3:
+            continue
+        cell, scopes = line.split(" | ")[:2]
+        before: list[str] = []
+        for span in re.findall(r"`([^`]+)`", cell):
+            path = METHOD.sub("", span).partition("?")[0]
+            for short, whole in SHORT.items():
+                path = path.replace(short, whole)
+            parts = PLACEHOLDER.sub("*", path.removeprefix("…/")).strip("/").split("/")
+            for end in range(len(before) + 1):
+                yield "/".join([*before[:end], *parts]), scopes
+            if not path.startswith("…/") and "/" in path.strip("/"):
+                before = parts
+
+
+def test_every_address_is_in_the_documentation_with_its_scope(operations):
+    named: dict[str, str] = {}
+    for address, scopes in documented():
+        named[address] = named.get(address, "") + scopes
+    kinds = re.search(r"\| KIND \| into.*?\n\n", DOCS.read_text(), re.DOTALL)
+    assert kinds is not None
+    named |= {f"w/*/{kind}": "`change`" for kind in re.findall(r"^\| `(\w+)`", kinds[0], re.MULTILINE)}
+    missing = []
+    for operation in operations:
+        raw = operation.definition.raw
+        path = operation.path.removeprefix("/api/v1/").strip("/")
+        verbs = next((one["schema"]["enum"] for one in raw.get("parameters", []) if one["name"] == "verb"), [""])
+        for verb in verbs:
+            address = re.sub(r"\{\w+\}", "*", path.replace("{verb}", verb))
+            scope = raw.get("x-scope-by-verb", {}).get(verb, raw["x-scope"])
+            if f"`{scope}`" not in named.get(address, ""):
+                missing.append(f"{operation.method} {address}: {scope}, not {named.get(address, 'named')}")
+    assert not missing, "\n".join(missing)

@@ -1,0 +1,136 @@
+"""What a study's result pages say over the API, the planner, the progress of a study, and what deletions would remove."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Guideline, Study
+from annotation.studies.life_cycle import set_status
+from calibration.reports.agreement import AGREEMENT
+from core.models import RequestedTask
+from generation.models import Import
+from judging.api.result_pages import PAGES
+from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_checklist_study(instructions=4, models=2)
+    for shift, label in enumerate(("ann", "bob", "cyd")):
+        rater = make_rater(study, label=label)
+        for number, task in enumerate(study.tasks.order_by("pk")):
+            level = (number + shift) % 5 / 4
+            values = {"item0": level, "item1": 1 - level, "item2": 0.5, "overall": (number + shift) % 11}
+            make_answer(task, rater, values)
+    return study
+
+
+def own(study):
+    return study.workspace.slug, study.slug
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_result_page_says_what_its_file_says(study, call, client, lead, page):
+    judge = make_judge_rater(study.workspace, "judge")
+    for number, task in enumerate(study.tasks.order_by("pk")):
+        make_answer(task, judge, {"item0": number % 5 / 4, "item1": 0.5, "item2": 0.5, "overall": number})
+    found = call("get", "result_page", *own(study), page).json()
+    assert found["title"] and found["answer"]
+    names = {"weights-depth": "calibration:weights_depth", "judges-depth": "judging:judges_depth"}
+    names |= {"judges-metrics": "judging:judges_metrics", "judges-methods": "judging:judges_methods"}
+    names |= {
+        "causes": "judging:causes",
+        "panel": "judging:judge_panel",
+        "agreement-detail": "calibration:agreement_detail",
+    }
+    client.force_login(lead)
+    file = client.get(reverse(names.get(page, f"calibration:{page}"), args=[study]), {"file": "page.json"}).json()
+    assert found == file
+
+
+def test_a_result_page_is_of_what_is_asked(study, call):
+    whole = call("get", "result_page", *own(study), "agreement").json()
+    item = call("get", "result_page", *own(study), "agreement", sent={"criterion": "item0"}).json()
+    assert item["blocks"] != whole["blocks"]
+    assert (
+        call("get", "result_page", *own(study), "nothing", status=404).json()["detail"].startswith("There is no result")
+    )
+
+
+def test_a_page_that_a_worker_computes_is_asked_for_again(study, call, monkeypatch):
+    monkeypatch.setattr("calibration.reports.freshness.scores_of", lambda _study: AGREEMENT.slow_from + 1)
+    answer = call("get", "result_page", *own(study), "agreement", status=202)
+    assert answer["Retry-After"] and "ask again" in answer.json()["detail"]
+    assert RequestedTask.objects.filter(task="calibration.build_report").exists()
+
+
+def test_result_pages_are_for_those_who_read_results(study, call):
+    for user, status in (
+        (make_user("analyst", study.workspace, username="ana"), 200),
+        (make_user("rater", study.workspace, username="rob"), 403),
+        (make_user("lead", make_workspace("else"), username="eve"), 404),
+    ):
+        for name, *more in (("result_page", "agreement"), ("plan",), ("study_progress",)):
+            call("get", name, *own(study), *more, status=status, user=user)
+
+
+def test_a_plan_is_that_of_the_planner(study, call, client, lead):
+    asked = {"instructions": 10, "models": 2, "raters": 4, "overlap": 2, "hourly_pay": 12}
+    found = call("get", "plan", *own(study), sent=asked).json()
+    assert (found["planned"]["raters"] == "4" and "costs" in found["answer"]) or "cost" in found["answer"]
+    client.force_login(lead)
+    file = client.get(reverse("calibration:planner", args=[study]), {**asked, "file": "page.json"}).json()
+    assert {name: value for name, value in found.items() if name != "planned"} == file
+    assert call("get", "plan", *own(study), sent={"overlap": 9, "raters": 2}, status=400).json()["detail"]
+    assert call("get", "plan", *own(study), sent={"models": "two"}, status=400).json()["detail"].startswith("models: ")
+
+
+def test_progress_is_that_of_the_dashboard(study, call):
+    found = call("get", "study_progress", *own(study)).json()
+    assert [row["answered"] for row in found["raters"]] == [8, 8, 8]
+    assert sum(row["people"] for row in found["categories"] if not row["is_group"]) == 24
+    assert (found["launching"], found["launch_refused"]) == (0, "")
+    assert found["cohorts"] == [] or sum(row["answered"] for row in found["cohorts"]) == 24
+
+
+def test_guidelines_are_listed_with_their_texts(study, call):
+    Guideline.objects.create(workspace=study.workspace, key="care", texts={"en": "Read with care."})
+    Guideline.objects.create(workspace=make_workspace("else"), key="other", texts={"en": "Hidden."})
+    (one,) = call("get", "guidelines").json()["results"]
+    assert (one["key"], one["version"], one["texts"]) == ("care", 1, {"en": "Read with care."})
+    assert call("get", "guidelines", sent={"key": "none"}).json()["results"] == []
+
+
+def test_what_a_deletion_removes_is_said_before(study, call):
+    owner = make_user("owner", study.workspace, username="olga")
+    call("get", "delete_study", *own(study), status=403)
+    found = call("get", "delete_study", *own(study), user=owner).json()
+    assert found["removed"] == {} and "Pause or close" in found["stays"]
+    set_status(Study.objects.get(pk=study.pk), "closed", by=owner)
+    found = call("get", "delete_study", *own(study), user=owner).json()
+    assert found["removed"]["annotation.Task"] == 8 and found["stays"] == ""
+    gone = call("post", "delete_study", *own(study), user=owner, sent={"slug": study.slug}).json()["removed"]
+    assert gone["annotation.Task"] == 8
+
+
+def test_what_an_undo_removes_is_said_before(study, call):
+    made = Import.objects.create(
+        workspace=study.workspace,
+        command="load_table",
+        file="a.csv",
+        about="a",
+        created={"generation.Benchmark": [[study.benchmark_id, study.benchmark_id]]},
+    )
+    found = call("get", "undo_loading", made.pk).json()
+    assert set(found) == {"removed", "kept", "restored", "stays"} and found["kept"] == {"generation.Benchmark": 1}
+    call("get", "undo_loading", made.pk, user=make_user("analyst", study.workspace, username="ana"), status=404)
+
+
+def test_a_study_says_its_state_and_an_instruction_its_tags(study, call):
+    assert call("get", "studies").json()["results"][0]["status"] == study.status
+    call("post", "steer_study", *own(study), "close")
+    call("post", "archive_study", *own(study))
+    assert call("get", "study", *own(study)).json()["archived_at"]
+    found = call("get", "instructions", study.workspace.slug, study.benchmark.slug).json()["results"]
+    assert found[0]["tags"] == []
