@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from annotation.answers.recording import Answer, Outcome, record_answer, refused_where_removed
 from annotation.models import GIVEN, Assignment, Criterion, Rater, Score, Study, Task, latest_scores
+from annotation.monitoring.lead_names import OF_LEAD
 from annotation.rubrics.scales import answer_text
 from annotation.studies.life_cycle import log_event
 from core.clock import Clock
@@ -34,10 +35,6 @@ class AnswerBesideDecision:
     rows: list[tuple[Criterion, list[tuple[str, str]]]]
 
 
-OF_LEAD = "lead "
-"""How the label of a key rater begins that holds a lead's answers; the account's public id follows."""
-
-
 def key_rater(study: Study, by: User) -> Rater:
     """The key rater that holds this lead's answers in the study. If the lead also rates, that is a different rater."""
     label = OF_LEAD + by.public_id
@@ -51,26 +48,6 @@ def key_rater(study: Study, by: User) -> Rater:
             )[0]
     except IntegrityError:
         return Rater.objects.get(study=study, kind=Rater.Kind.KEY, label=label)
-
-
-def names_outside(study: Study) -> dict[int, str]:
-    """Return, by rater, under which names leads' own answers leave the installation: lead A, lead B, oldest first.
-
-    On pages they have the names of the leads' accounts.
-    """
-    names: dict[int, str] = {}
-    for number, (pk, label) in enumerate(
-        study.raters.filter(kind=Rater.Kind.KEY).order_by("pk").values_list("pk", "label")
-    ):
-        if label.startswith(OF_LEAD):
-            names[pk] = f"lead {_letters(number)}"
-    return names
-
-
-def _letters(number: int) -> str:
-    """A to Z, then AA, AB and so on."""
-    before, place = divmod(number, 26)
-    return (_letters(before - 1) if before else "") + chr(ord("A") + place)
 
 
 def own_answer(task: Task, by: User) -> Assignment | None:

@@ -31,7 +31,7 @@ from annotation.models import (
     Standing,
     TimeCorrection,
 )
-from annotation.monitoring.adjudication import OF_LEAD
+from annotation.monitoring.lead_names import OF_LEAD
 from annotation.privacy.questionnaire_texts import erase_questionnaire_texts
 from annotation.studies.life_cycle import release_rater
 from core.db.append_only import removing

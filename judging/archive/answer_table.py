@@ -14,7 +14,7 @@ from typing import TypeAlias
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Score, Study, latest_scores, why_not_counted
-from annotation.monitoring.adjudication import names_outside
+from annotation.monitoring.lead_names import names_outside
 from core.tables.formula_cells import CsvWriter
 
 Cell: TypeAlias = str | float | int | bool | None

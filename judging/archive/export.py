@@ -21,8 +21,8 @@ from uuid import UUID
 from django.db.migrations.loader import MigrationLoader
 
 from annotation.models import Score, Study, why_not_counted
-from annotation.monitoring.adjudication import names_outside
 from annotation.monitoring.exclusion import excluded_in
+from annotation.monitoring.lead_names import names_outside
 from annotation.questionnaires.answer_lines import LINE_COLUMNS, answer_lines
 from annotation.uploads.study_archives import FORMAT
 from calibration.fits.export import fit_to_json

@@ -17,7 +17,7 @@ from typing import IO
 from django.db.models import QuerySet
 
 from annotation.models import Assignment, Criterion, Score, Study, counting, latest_scores
-from annotation.monitoring.adjudication import names_outside
+from annotation.monitoring.lead_names import names_outside
 from annotation.rubrics.scales import number_in
 from core.errors import UserError
 from core.messages.message import Wording

@@ -50,7 +50,7 @@ from annotation.models import (
     TimeCorrection,
     excluded_shown,
 )
-from annotation.monitoring.adjudication import names_outside
+from annotation.monitoring.lead_names import names_outside
 from annotation.questionnaires.asking import questions_of
 from annotation.questionnaires.questions import without_texts
 from calibration.data.verdicts import judged_elsewhere

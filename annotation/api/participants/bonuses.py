@@ -3,9 +3,7 @@
 A list is sent by the lead who set it up, on its page, which asks for the total and the password; no token sends money.
 """
 
-import csv
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any
 
 from django.db import transaction
@@ -312,10 +310,11 @@ def _cap(study: Study) -> dict[str, Any]:
 
 def _asked(sent: Mapping[str, Any]) -> BonusRequest:
     """Return what the form of the page would ask for. Raises Unusable."""
-    given = StringIO()
-    csv.writer(given, delimiter="\t").writerows((one["rater"], one["amount"]) for one in sent.get("amounts", ()))
+    # Quoted, because a name may have what separates cells.
+    names = [one["rater"].replace('"', '""') for one in sent.get("amounts", ())]
+    lines = [f'"{name}"\t{one["amount"]}' for name, one in zip(names, sent.get("amounts", ()), strict=True)]
     form = BonusForm(
-        {**{name: value for name, value in sent.items() if value is not False}, "amounts": given.getvalue()}
+        {**{name: value for name, value in sent.items() if value is not False}, "amounts": "\n".join(lines)}
     )
     if not form.is_valid():
         name, errors = next(iter(form.errors.items()))

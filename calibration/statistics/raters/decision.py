@@ -42,8 +42,8 @@ class Design:
 class DecisionStudy:
     """Every design considered, cheapest first, and the gain from one more rater or one more repeat over a single answer.
 
-    `best` is the most reliable within the budget (the cheaper of equals), `frontier` the designs that no other
-    one beats at the same cost or less, in ascending cost.
+    `best` is the most reliable within the budget (of equals the cheaper one, then that of more raters), `frontier` the
+    designs that no other one beats at the same cost or less, in ascending cost.
     """
 
     designs: tuple[Design, ...]
@@ -89,7 +89,7 @@ def decide(
     return DecisionStudy(
         designs=designs,
         frontier=_frontier(designs),
-        best=max(affordable, key=lambda one: (one.reliability, -one.cost)),
+        best=max(affordable, key=lambda one: (one.reliability, -one.cost, one.raters)),
         gain_of_rater=design(2, 1).reliability - start.reliability,
         gain_of_repeat=design(1, 2).reliability - start.reliability,
     )

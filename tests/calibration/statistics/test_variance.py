@@ -131,6 +131,8 @@ def test_decision_by_hand():
 def test_repeats_pay_where_raters_are_dear_and_noise_is_within_them():
     found = decide({"response": 1, "residual": 0.05, "repeat": 1}, budget=12, rater_cost=4)
     assert found.best.repeats > 1
+    # Where raters do not differ, five raters and one rater asked five times are equals.
+    assert decide({"item": 1, "repeat": 1}, budget=5).best.raters == 5
     assert decide({"item": 1, "rater": 9}, budget=2, same_raters=True).best.reliability == 1
     with undefined("OutOfRange"):
         decide({"residual": 1}, budget=3)

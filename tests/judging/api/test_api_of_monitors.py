@@ -50,7 +50,7 @@ def test_a_monitor_is_made_and_listed(call, study):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"study": "elsewhere"}, "There is no study 'elsewhere'"),
+        ({"study": "elsewhere"}, "no study that has tasks is called 'elsewhere'"),
         ({"judge": "nobody"}, "There is no judge 'nobody'"),
         ({"tasks": 1}, "tasks: "),
         ({"every_hours": 0}, "every_hours: "),
