@@ -118,6 +118,41 @@ def fresh_database(folder: str) -> Iterator[str]:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+FREE_PARTS = ("verb", "moment", "page", "number", "name", "job_id", "kind")
+NAMED_IN_PATHS = {
+    "w": ("accounts.Workspace", "slug"),
+    "studies": ("annotation.Study", "slug"),
+    "benchmarks": ("generation.Benchmark", "slug"),
+    "leaderboards": ("generation.Benchmark", "slug"),
+    "alignments": ("judging.Alignment", "public_id"),
+    "bonuses": ("annotation.BonusBatch", "public_id"),
+    "browser-requests": ("annotation.BrowserRequest", "pk"),
+    "checklists": ("annotation.Checklist", "public_id"),
+    "proposals": ("annotation.ProposedCriterion", "pk"),
+    "cohorts": ("annotation.Cohort", "pk"),
+    "flags": ("annotation.Flag", "pk"),
+    "raters": ("annotation.Rater", "public_id"),
+    "tasks": ("annotation.Task", "public_id"),
+    "deliveries": ("accounts.WebhookDelivery", "public_id"),
+    "webhooks": ("accounts.Webhook", "public_id"),
+    "drafted-checklists": ("generation.Instruction", "public_id"),
+    "instructions": ("generation.Instruction", "public_id"),
+    "endpoints": ("generation.Endpoint", "pk"),
+    "models": ("generation.LanguageModel", "pk"),
+    "generation": ("generation.GenerationRun", "public_id"),
+    "imports": ("generation.Import", "pk"),
+    "fits": ("calibration.Fit", "public_id"),
+    "judges": ("judging.Judge", "rater__public_id"),
+    "monitors": ("judging.Watch", "public_id"),
+    "runs": ("judging.JudgeRun", "public_id"),
+    "trials": ("judging.PromptTrial", "public_id"),
+    "verdicts": ("judging.PlannedItem", "pk"),
+    "members": ("accounts.User", "public_id"),
+    "invitations": ("accounts.Invitation", "public_id"),
+}
+"""Which rows a part of an address of the API names, by what stands before it."""
+
+
 class Rows:
     """The demonstration and the other workspace: the people who call, the values for parts, and the secrets."""
 
@@ -128,6 +163,7 @@ class Rows:
         from django.test import Client
 
         from accounts.api.tokens import issue_token
+        from accounts.models import ApiToken
 
         call_command("migrate", verbosity=0)
         sys.modules["tests"] = types.ModuleType("tests")  # installed packages bring a "tests" of their own
@@ -151,7 +187,7 @@ class Rows:
             if user:
                 self.clients[name].force_login(user)
         for name in ("own lead", "foreign lead", "own rater"):
-            _token, secret = issue_token(user=people[name], name="fuzz", scopes=["read", "ratings", "change", "run"])
+            _token, secret = issue_token(user=people[name], name="fuzz", scopes=list(ApiToken.Scope.values))
             self.clients[f"{name} by token"] = Client(
                 raise_request_exception=False, headers={"authorization": f"Bearer {secret}"}
             )
@@ -182,6 +218,22 @@ class Rows:
         self.secrets = [text[:60] for text in texts if text and len(text) > 40]
         self.blind = [*self.models, *judges]
         self.random = random
+
+    def named_in(self, path: str) -> dict[str, list[str]]:
+        """The values of the parts of an address of the API that name rows of the demonstration, as far as it has any."""
+        from django.apps import apps
+
+        found = {}
+        for before, part in re.findall(r"([\w-]+)/\{(\w+)\}", path):
+            label, field = NAMED_IN_PATHS.get(before, ("", ""))
+            if not label:
+                continue
+            model = apps.get_model(label)
+            rows = model.objects.filter(pk=self.home.pk) if model is type(self.home) else self._at_home(model)
+            values = (model.objects.all() if rows is None else rows).values_list(field, flat=True)[:40]
+            if values:
+                found[part] = [str(value) for value in values]
+        return found
 
     def _at_home(self, model: Any) -> Any:
         """Query the rows of a model that belong to the demonstration's workspace, if a path of foreign keys says so."""
@@ -354,6 +406,7 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
     api = schemathesis.openapi.from_wsgi("/api/v1/schema/", app, headers={"Authorization": bearer})
     operations = [result.ok() for result in api.get_all_operations() if isinstance(result, Ok)]
     counts, random = Counter[str](), Random(seed)
+    unnamed: set[str] = set()
     each = -(-wanted // (2 * len(operations)))
     quiet = settings(
         max_examples=each,
@@ -363,14 +416,19 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
         phases=(Phase.generate,),
     )
 
-    def call(case: Any) -> None:
+    def call(case: Any, named: dict[str, list[str]]) -> None:
+        # Most calls are about rows that there are, so that what is drawn reaches beyond the search for them.
+        real = random.random() < 0.8
         for part in case.path_parameters or {}:
-            if random.random() < 0.5:
+            if part in named and (real or random.random() < 0.5):
+                case.path_parameters[part] = random.choice(named[part])
+            elif random.random() < 0.3:
                 case.path_parameters[part] = random.choice(rows.pools.get(part) or rows.pools["public_id"])
         with transaction.atomic():
             response = case.call(headers={"Authorization": bearer})
             transaction.set_rollback(True)
         counts["calls"] += 1
+        counts["found"] += response.status_code < 300
         told = f"{case.method} {case.formatted_path} {case.query} -> {response.status_code}: {response.content[:200]!r}"
         if response.status_code >= 500:
             counts["failed"] += 1
@@ -382,11 +440,21 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
             finding("undeclared", told)
 
     for operation in operations:
+        named = rows.named_in(operation.path)
+        for part in {one.name for one in operation.path_parameters} - named.keys() - set(FREE_PARTS):
+            unnamed.add(f"{operation.path}: {part}")
+
+        def drawn(case: Any, named: dict[str, list[str]] = named) -> None:
+            call(case, named)
+
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             strategy = operation.as_strategy(generation_mode=mode)
             with suppress(Unsatisfiable):  # an operation without any invalid input has nothing to draw
-                quiet(seeded(seed)(given(strategy)(call)))()
+                quiet(seeded(seed)(given(strategy)(drawn)))()
         say(f"{operation.method.upper()} {operation.path}: {counts['calls']} calls of the schema so far")
+    say(f"{counts['found']} calls were answered with a status below 300")
+    for one in sorted(unnamed):
+        say(f"no row is named in {one}")
     return counts["calls"], counts["failed"], counts["undeclared"]
 
 
