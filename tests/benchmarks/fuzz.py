@@ -26,7 +26,7 @@ import tempfile
 import traceback
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -439,18 +439,20 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
             counts["undeclared"] += 1
             finding("undeclared", told)
 
+    def about(named: dict[str, list[str]]) -> Callable[[Any], None]:
+        def drawn(case: Any) -> None:
+            call(case, named)
+
+        return drawn
+
     for operation in operations:
         named = rows.named_in(operation.path)
         for part in {one.name for one in operation.path_parameters} - named.keys() - set(FREE_PARTS):
             unnamed.add(f"{operation.path}: {part}")
-
-        def drawn(case: Any, named: dict[str, list[str]] = named) -> None:
-            call(case, named)
-
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             strategy = operation.as_strategy(generation_mode=mode)
             with suppress(Unsatisfiable):  # an operation without any invalid input has nothing to draw
-                quiet(seeded(seed)(given(strategy)(drawn)))()
+                quiet(seeded(seed)(given(strategy)(about(named))))()
         say(f"{operation.method.upper()} {operation.path}: {counts['calls']} calls of the schema so far")
     say(f"{counts['found']} calls were answered with a status below 300")
     for one in sorted(unnamed):
