@@ -153,7 +153,7 @@ def tasks(request: Request, workspace: str, slug: str) -> Response:
         )
     ],
 )
-@extend_schema(methods=["DELETE"], operation_id="unmark_task", parameters=[IF_MATCH], responses=TaskSerializer)
+@extend_schema(methods=["DELETE"], operation_id="unmark_task", parameters=[IF_MATCH], responses={200: TaskSerializer})
 @api_view(["GET", "PUT", "DELETE"])
 @needs(Scope.RATINGS, put=Scope.CHANGE, delete=Scope.CHANGE)
 def known_answer(request: Request, workspace: str, slug: str, task: str) -> Response:

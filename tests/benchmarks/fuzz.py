@@ -152,6 +152,14 @@ NAMED_IN_PATHS = {
 }
 """Which rows a part of an address of the API names, by what stands before it."""
 
+NAMED_BY_PAGES = {
+    "archives": "judging:study_archive",
+    "benchmark-files": "judging:upload",
+    "uploads": "annotation:table",
+    "exports": "judging:made_file",
+}
+"""The same where the rows are files: the page whose address names one."""
+
 
 class Rows:
     """The demonstration and the other workspace: the people who call, the values for parts, and the secrets."""
@@ -226,6 +234,8 @@ class Rows:
         found = {}
         for before, part in re.findall(r"([\w-]+)/\{(\w+)\}", path):
             label, field = NAMED_IN_PATHS.get(before, ("", ""))
+            if before in NAMED_BY_PAGES:
+                found[part] = [str(self.addresses.parts_of(NAMED_BY_PAGES[before])["public_id"])]
             if not label:
                 continue
             model = apps.get_model(label)

@@ -2711,14 +2711,15 @@ class Operations:
         answered: shapes.Undone = self._transport.answer("POST", address("imports/{}/undo/", id))
         return answered
 
-    def unmark_task(self, workspace: str, slug: str, task: str, *, unchanged: bool = False) -> None:
+    def unmark_task(self, workspace: str, slug: str, task: str, *, unchanged: bool = False) -> shapes.Task:
         """Return a task, or give it a known answer, or take that from it; only while no rater was given the task.
 
         Needs a token with the scope `change`.
         """
-        self._transport.answer(
+        answered: shapes.Task = self._transport.answer(
             "DELETE", address("w/{}/studies/{}/tasks/{}/", workspace, slug, task), unchanged=unchanged
         )
+        return answered
 
     def upload_archive(self, workspace: str, body: bytes, *, name: str) -> shapes.StudyArchive:
         """Upload an archive of a study, whose bytes are the body; a worker says what loading would store.
