@@ -8,7 +8,7 @@ decision is committed. So an answer that missed the decision is seen by the seco
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
@@ -95,9 +95,9 @@ def _free_seats(assignments: QuerySet[Assignment]) -> None:
 def _seat_again(rater: Rater, answers: dict[int, int]) -> int:
     """Give the answers, by task, a free seat each where their task has one; return how many got one."""
     free = Seat.objects.filter(task__in=_tasks_of(rater), study=rater.study_id, state=Seat.State.FREE)
-    if connection.features.has_select_for_update_skip_locked:
-        free = free.select_for_update(skip_locked=True)
-    seats = {task: pk for pk, task in free.order_by("-draw_key").values_list("pk", "task_id")}
+    # Two who are taken back at once lock the same seats: the second waits, in the same order, for what the first leaves.
+    rows_of = free.select_for_update().order_by("-draw_key", "pk").values_list("pk", "task_id")
+    seats = {task: pk for pk, task in rows_of}
     rows = [Assignment(pk=pk, seat_id=seats[task]) for task, pk in answers.items() if task in seats]
     for start in range(0, len(rows), 500):
         part = rows[start : start + 500]

@@ -227,7 +227,9 @@ def export_file(request: Request, public_id: str) -> FileResponse:
         raise NotFound(_("This file is not there yet. Ask its job how far it is."))
     verb = "export_study" if made.kind == ARCHIVE else "export_answers"
     note_reading(_study_of(made), asking(request), clock=timezone.now, verb=verb)
-    return FileResponse(made.path.open("rb"), as_attachment=True, filename=made.name)
+    # The schema names one type for files of every kind.
+    kind = "application/octet-stream"
+    return FileResponse(made.path.open("rb"), as_attachment=True, filename=made.name, content_type=kind)
 
 
 Row = JudgeRun | GenerationRun | TableUpload | MadeFile | ReportRefresh

@@ -268,6 +268,21 @@ def test_many_raters_at_once_never_exceed_the_overlap(at_once):
     assert at_once(ended) == [([2, 2, 2, 2], 0)]
 
 
+def test_two_raters_taken_back_at_once_both_find_their_seats(at_once):
+    study = make_study(tasks=6, overlap=2, probe_rate=0)
+    raters = [Rater.objects.create(workspace=study.workspace, study=study, label=f"rater {n}") for n in range(2)]
+    for rater in raters:
+        for _ in range(6):
+            given, _why = next_task.next_assignment(rater, study, clock=timezone.now)
+            record_answer(assignment=given, answers=answers_to(given), clock=timezone.now)
+    for _ in range(8):
+        standing = at_once(lambda: [exclude(study, one, since=None, reason="too fast", by=None) for one in raters])[0]
+        assert at_once(Seat.objects.filter(state="taken").count) == [0]
+        back = at_once(*(lambda x=one: lift(x, by=None) for one in standing))
+        assert [(one.answers, one.unseated) for one in back] == [(6, 0), (6, 0)]
+        assert at_once(Seat.objects.filter(state="taken").count) == [12]
+
+
 def test_an_answer_given_while_its_rater_is_excluded_or_taken_back(study, at_once):
     """Whichever comes first: no answer counts while the exclusion stands, and none is left out once it is lifted."""
     raters = [Rater.objects.create(workspace=study.workspace, study=study, label=f"rater {n}") for n in range(6)]
