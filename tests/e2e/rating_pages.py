@@ -2,13 +2,15 @@
 
 import time
 
+from playwright.sync_api import expect
+
 from annotation.models import Assignment
 
 SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
 def sign_in(page):
-    page.wait_for_function("document.activeElement.id === 'id_username'")
+    expect(page.locator("#id_username")).to_be_focused()
     page.keyboard.type("rosa")
     page.keyboard.press("Tab")
     page.keyboard.type("plumb line 12")

@@ -1,7 +1,10 @@
 """Whoever asks by keyboard what a run costs keeps their place: the button that was pressed stays in focus."""
 
+import re
+
 import pytest
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from generation.models import Endpoint, LanguageModel
 from tests.calibration.answered_studies import answered_study
@@ -31,6 +34,6 @@ def test_the_estimate_leaves_the_focus_on_its_button(open_page):
         page.goto(reverse(name, args=[row]))
         page.focus("[value=preview]")
         page.keyboard.press("Enter")
-        page.wait_for_function("document.querySelector('#estimate').innerText.trim() !== ''")
+        expect(page.locator("#estimate")).to_contain_text(re.compile(r"\S"))
         page.wait_for_timeout(200)
         assert page.evaluate("document.activeElement.value") == "preview", name
