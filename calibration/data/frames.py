@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotation.models import Criterion, Task
+from calibration.statistics.codes import numbered
 from core.errors import UserError
 
 Ints = npt.NDArray[np.int64]
@@ -78,8 +79,9 @@ class ScoreFrame:
 
     def select(self, mask: Bools | Ints) -> "ScoreFrame":
         """The entries where `mask`, shape (n,), is true, or at these places; the labels stay."""
+        places = np.flatnonzero(mask) if mask.dtype == np.bool_ else mask
         arrays = {
-            field.name: getattr(self, field.name)[mask]
+            field.name: getattr(self, field.name)[places]
             for field in fields(self)
             if isinstance(getattr(self, field.name), np.ndarray)
         }
@@ -139,7 +141,8 @@ def _filed(frame: ScoreFrame) -> list[str]:
 
 def _coded(pks: Ints, names: Mapping[int, str]) -> tuple[Ints, tuple[str, ...]]:
     """Codes into the sorted labels of the pks that occur, and those labels."""
-    known, places = np.unique(pks, return_inverse=True)
-    labels = [names.get(int(pk), "") for pk in known]
+    places, known = numbered(pks)
+    labels = [names.get(pk, "") for pk in known.tolist()]
     ordered = tuple(sorted(set(labels)))
-    return np.array([ordered.index(label) for label in labels], dtype=np.int64)[places], ordered
+    code = {label: place for place, label in enumerate(ordered)}
+    return np.array([code[label] for label in labels], dtype=np.int64)[places], ordered

@@ -352,7 +352,8 @@ def _matrix(part: ScoreFrame, kinds: Mapping[int, str], rows: Rows) -> RaterCorr
     own = part.select(np.isin(part.rater, shown))
     if len(shown) < 2:
         return None
-    order = np.argsort([shown.index(int(pk)) for pk in own.rater], kind="stable")
+    place = {pk: at for at, pk in enumerate(shown)}
+    order = np.argsort([place[pk] for pk in own.rater.tolist()], kind="stable")
     found = rater_matrix(own.task[order], own.rater[order], own.value[order])
     names = [part.rater_names[int(str(pk))] for pk in found.raters]
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from math import isinf
+from math import isfinite, isinf, isnan
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +24,7 @@ from calibration.statistics.errors import NoStatistic, TooFewRatings, code_of
 T = TypeVar("T")
 INLINED: Mapping[str, bool] = {"inlined": True}
 SCALARS = (int, str, bool, type(None))
+_AS_THEY_ARE = frozenset(SCALARS)
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,23 @@ def part(compute: Callable[[], T]) -> T | Missing:
 
 def plain(value: Any) -> Any:
     """Convert dataclasses and arrays to JSON values; floats keep every digit, infinity becomes "inf"."""
-    if value is None or type(value) in (str, int, bool):
+    kind: Any = type(value)
+    if kind is float:
+        return value if isfinite(value) or isnan(value) else "inf" if value > 0 else "-inf"
+    if kind in _AS_THEY_ARE:
         return value
+    if kind is list or kind is tuple:
+        return [plain(item) for item in value]
+    if kind is dict:
+        return {str(key): plain(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         found: dict[str, Any] = {}
-        for each in fields(value):
-            values = plain(getattr(value, each.name))
-            found |= values if each.metadata.get("inlined") else {each.name.rstrip("_"): values}
+        for name, key in _keys(kind):
+            values = plain(getattr(value, name))
+            if key is None:
+                found |= values
+            else:
+                found[key] = values
         return found
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
@@ -78,6 +89,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and isinf(value):
         return "inf" if value > 0 else "-inf"
     return value
+
+
+@cache
+def _keys(kind: Any) -> list[tuple[str, str | None]]:
+    """Each field of a dataclass with its key in JSON, None where the keys of its own object take its place."""
+    return [(each.name, None if each.metadata.get("inlined") else each.name.rstrip("_")) for each in fields(kind)]
 
 
 def stored(report: Any) -> Any:

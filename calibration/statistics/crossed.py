@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.design.needed import needed_for
 from calibration.statistics.populations import GROUPS, MOST_REPLICATES, NUMBERS_AT_ONCE, NotStated, median_of_few
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray
@@ -152,7 +153,7 @@ def crossed_refits(
     reason = _reason(n_instructions, n_raters)
     by_raters = by_cells = mean = None
     if reason is None and rater is not None:
-        cell = np.unique(instruction * n_raters + rater, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        cell = numbered(instruction * n_raters + rater)[0]
         by_raters, mean = _jackknife(*without_each(*_grouped(rater, most, groups, rng)))
         by_cells, _ = _jackknife(*without_each(*_grouped(cell, most, groups, rng)))
     sizes = np.full(q, n_instructions), np.full(q, n_raters)

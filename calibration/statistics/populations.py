@@ -13,6 +13,7 @@ import numpy as np
 
 from calibration.statistics.agreement.proportions import REACH, effective_answers, wilson_ends
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
@@ -233,6 +234,14 @@ def these_raters(variance: CrossedVariance, scale: Scale, *, confidence: float =
     return _ends(variance, variance.these, freedom, scale, reason, confidence)
 
 
+def named_correlation_ends(value: FloatArray, variance: FloatArray, instructions: IntArray) -> IntervalEnds:
+    """Ends of 95 % as these_raters states them of correlations (q,), each with its variance and number of instructions."""
+    from scipy.special import stdtrit
+
+    reach = np.asarray(stdtrit(instructions - 1.0, 0.975), dtype=np.float64)
+    return _correlation_ends(value, reach * np.sqrt(variance), reach, instructions)
+
+
 def _ends(
     found: CrossedVariance,
     variance: FloatArray,
@@ -256,7 +265,9 @@ def _ends(
     return _correlation_ends(value, half, reach, found.n_instructions)
 
 
-def _correlation_ends(value: FloatArray, half: FloatArray, reach: FloatArray, instructions: int) -> IntervalEnds:
+def _correlation_ends(
+    value: FloatArray, half: FloatArray, reach: FloatArray, instructions: IntArray | int
+) -> IntervalEnds:
     """Ends on Fisher's scale, and no closer to 1 than that of one that is 1 on every instruction.
 
     That one has the lower end 1 - 2b, where b is Wilson's upper end of a share of 0 in as many instructions: a correlation
@@ -349,8 +360,7 @@ def _cells(
     instruction: IntArray, rater: IntArray, rng: np.random.Generator, most: int = MOST_REPLICATES
 ) -> tuple[IntArray, int]:
     """Cell of each line, or a group of cells in which an instruction occurs once while it has up to 200 raters."""
-    given, cell = np.unique(instruction * (int(rater.max()) + 1) + rater, return_inverse=True)
-    cell = cell.reshape(-1).astype(np.int64)
+    cell, given = numbered(instruction * (int(rater.max()) + 1) + rater)
     if len(given) <= most:
         return cell, len(given)
     owner = given // (int(rater.max()) + 1)

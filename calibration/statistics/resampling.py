@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.statistics.codes import numbered_by_appearance
 from calibration.statistics.errors import NoStatistic
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -49,10 +50,7 @@ def cluster_codes(labels: Labels) -> tuple[IntArray, int]:
     """Number any hashable labels 0..k-1 in order of first appearance; returns codes and k."""
     array = np.asarray(labels) if isinstance(labels, np.ndarray) else None
     if array is not None and array.dtype.kind in "iub":
-        _, first, codes = np.unique(array, return_index=True, return_inverse=True)
-        order = np.empty(first.size, dtype=np.int64)
-        order[np.argsort(first)] = np.arange(first.size)
-        return order[codes.reshape(-1)], int(first.size)
+        return numbered_by_appearance(array.astype(np.int64))
     known: dict[Hashable, int] = {}
     numbered = [known.setdefault(label, len(known)) for label in (labels if array is None else array.tolist())]
     return np.asarray(numbered, dtype=np.int64), len(known)

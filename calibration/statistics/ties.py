@@ -32,6 +32,12 @@ def level_places(values: FloatArray) -> IntArray:
     return np.unique(settle_ties(values), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """Ranks (n,) from 1, the smallest first; values that are exactly equal share the mean of theirs."""
+    _, place, times = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(times) - (times - 1) / 2)[place.reshape(-1)], dtype=np.float64)
+
+
 def descending(values: FloatArray) -> IntArray:
     """Places (n,) of the values, the largest first; equal ones keep their order."""
     return np.argsort(-settle_ties(values), kind="stable").astype(np.int64)

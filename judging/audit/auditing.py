@@ -12,6 +12,7 @@ from calibration.statistics.design.needed import detectable
 from calibration.statistics.errors import NoStatistic
 from calibration.statistics.populations import CrossedVariance
 from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray
+from calibration.statistics.ties import mean_ranks
 from core.messages.message import Message
 from judging.audit import messages
 from judging.audit.copies import OTHERS, copied_shares
@@ -345,11 +346,9 @@ class Findings:
 
 def _places_in_time(moments: FloatArray) -> FloatArray:
     """Where each verdict stands between the first (0) and the last (1), by its rank; equal moments share their mean rank."""
-    from scipy.stats import rankdata
-
     known = np.isfinite(moments)
     found = np.full(len(moments), np.nan)
-    found[known] = (rankdata(moments[known]) - 1) / max(int(known.sum()) - 1, 1)
+    found[known] = (mean_ranks(moments[known]) - 1) / max(int(known.sum()) - 1, 1)
     return found
 
 

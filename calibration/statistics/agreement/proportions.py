@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
@@ -40,10 +41,15 @@ class Proportion:
 
 def wilson_ends(value: float, n: float) -> tuple[float, float]:
     """Wilson's (1927) 95 % interval of a proportion of n > 0 independent entries; n need not be whole."""
+    low, high = _wilson(np.float64(value), np.float64(n))
+    return float(low), float(high)
+
+
+def _wilson(value: FloatArray | np.float64, n: FloatArray | np.float64) -> tuple[FloatArray, FloatArray]:
     squared = REACH**2
     centre = (value + squared / (2 * n)) / (1 + squared / n)
-    half = REACH / (1 + squared / n) * float(np.sqrt(value * (1 - value) / n + squared / (4 * n * n)))
-    return min(value, max(0.0, centre - half)), max(value, min(1.0, centre + half))
+    half = REACH / (1 + squared / n) * np.sqrt(value * (1 - value) / n + squared / (4 * n * n))
+    return np.minimum(value, np.maximum(0.0, centre - half)), np.maximum(value, np.minimum(1.0, centre + half))
 
 
 def plain_proportion(hits: int, n: int) -> Proportion:
@@ -71,14 +77,12 @@ def clustered_proportions(hit: BoolArray, groups: Labels, clusters: Labels) -> d
         raise TooFewRatings(0, 1, "answers")
     owner, count = cluster_codes(groups)
     cluster, width = cluster_codes(clusters)
-    cells, cell_of = np.unique(owner * width + cluster, return_inverse=True)
-    cell_hits = sum_by(cell_of.reshape(-1), len(cells), right)
-    cell_n = sum_by(cell_of.reshape(-1), len(cells), np.ones_like(right))
-    ends = np.searchsorted(cells // width, np.arange(count + 1))
-    return {
-        name: _clustered(cell_hits[ends[code] : ends[code + 1]], cell_n[ends[code] : ends[code + 1]])
-        for name, code in first_labels(groups, owner, count)
-    }
+    cell_of, cells = numbered(owner * width + cluster)
+    cell_hits = sum_by(cell_of, len(cells), right)
+    cell_n = sum_by(cell_of, len(cells), np.ones_like(right))
+    starts = np.searchsorted(cells // width, np.arange(count))
+    found = _clustered(cell_hits, cell_n, starts)
+    return {name: found[code] for name, code in first_labels(groups, owner, count)}
 
 
 def first_labels(labels: Labels, codes: IntArray, count: int) -> list[tuple[Hashable, int]]:
@@ -93,7 +97,7 @@ def wilson_ends_of_clusters(hits: FloatArray, entries: FloatArray) -> tuple[floa
     """Ends as in clustered_proportions, of `hits` of `entries` in each of 20 clusters or more, both (k,)."""
     if len(entries) < MIN_CLUSTERS:
         raise TooFewRatings(len(entries), MIN_CLUSTERS, "clusters")
-    found = _clustered(hits, entries)
+    (found,) = _clustered(hits, entries, np.zeros(1, dtype=np.int64))
     return found.low, found.high
 
 
@@ -138,24 +142,42 @@ def effective_answers(share: float, variance: float, clusters: float, entries: f
     return max(1.0, min(found, entries) if entries * spread < FEW_EVENTS else found)
 
 
-def _clustered(hits: FloatArray, entries: FloatArray) -> Proportion:
-    """The proportion over clusters with `hits` of `entries` each, both (k,)."""
+def _clustered(hits: FloatArray, entries: FloatArray, starts: IntArray) -> list[Proportion]:
+    """The proportion of each group of clusters with `hits` of `entries` each, both (k,), which begin at `starts` (g,)."""
     from scipy.special import stdtrit
 
-    k, n, right = len(entries), float(entries.sum()), float(hits.sum())
+    k = np.diff(np.append(starts, len(entries)))
+    group = np.repeat(np.arange(len(starts)), k)
+    n, right = np.add.reduceat(entries, starts), np.add.reduceat(hits, starts)
     value = right / n
-    if k == n:
-        return plain_proportion(int(right), int(n))
-    if k == 1:
-        return Proportion(value, value, value, "none", int(right), int(n), 1, 1.0)
-    effective = float(k)
-    if 0 < right < n:
-        variance = k / (k - 1) * float(((hits - value * entries) ** 2).sum()) / n**2
-        effective = max(1.0, min(n, value * (1 - value) / variance)) if variance > 0 else n
-    if k < MIN_CLUSTERS:
-        left = (right - hits) / (n - entries)
-        low, high = float(left.min()), float(left.max())
-        return Proportion(value, low, high, "leave_one_out_range", int(right), int(n), k, effective)
-    reach = float(stdtrit(k - 1, 0.975))
-    low, high = wilson_ends(value, effective * (REACH / reach) ** 2)
-    return Proportion(value, low, high, "wilson95", int(right), int(n), k, effective)
+    variance = np.add.reduceat((hits - value[group] * entries) ** 2, starts) * k / np.maximum(k - 1, 1) / n**2
+    varies = (right > 0) & (right < n)
+    independent = np.divide(value * (1 - value), variance, out=n.copy(), where=variance > 0)
+    effective = np.where(varies, np.maximum(1.0, np.minimum(n, independent)), k)
+    reach = np.asarray(stdtrit(np.maximum(k - 1, 1), 0.975), dtype=np.float64)
+    low, high = _wilson(value, np.where(k == n, n, effective * (REACH / reach) ** 2))
+    few = (k < MIN_CLUSTERS) & (k > 1)
+    left = np.divide(right[group] - hits, n[group] - entries, out=value[group], where=few[group])
+    low, high = (
+        np.where(few, np.minimum.reduceat(left, starts), low),
+        np.where(few, np.maximum.reduceat(left, starts), high),
+    )
+    found = []
+    for clusters, answers, correct, own, least, most, alike in zip(
+        k.tolist(),
+        n.tolist(),
+        right.tolist(),
+        value.tolist(),
+        low.tolist(),
+        high.tolist(),
+        effective.tolist(),
+        strict=True,
+    ):
+        if clusters == answers:
+            found.append(plain_proportion(int(correct), int(answers)))
+        elif clusters == 1:
+            found.append(Proportion(own, own, own, "none", int(correct), int(answers), 1, 1.0))
+        else:
+            kind: ProportionInterval = "leave_one_out_range" if clusters < MIN_CLUSTERS else "wilson95"
+            found.append(Proportion(own, least, most, kind, int(correct), int(answers), clusters, alike))
+    return found

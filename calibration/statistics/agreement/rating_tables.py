@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.resampling import CountedStatistic, FloatArray, IntArray, Labels, cluster_codes
 from calibration.statistics.ties import settle_ties
 
 DENSE_SLACK = 4096
-WIDE = 64
-"""Columns from which a product with a sparse matrix sums faster than one count for each column."""
+MANY = 50_000
+"""Numbers from which a product with a sparse matrix sums faster than one count for each column."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ def compact(codes: IntArray) -> tuple[IntArray, IntArray]:
     highest = int(codes.max())
     if highest < 4 * codes.size + DENSE_SLACK:
         return codes, np.arange(highest + 1)
-    given, renumbered = np.unique(codes, return_inverse=True)
-    return renumbered.reshape(-1).astype(np.int64), given
+    return numbered(codes)
 
 
 def count_table(lines: IntArray, columns: IntArray) -> IntArray:
@@ -102,11 +102,11 @@ def sum_by(codes: IntArray, groups: int, values: FloatArray) -> FloatArray:
     """Sums of `values` (n,) or (n, q) over the lines of each code: (groups,) or (groups, q)."""
     if values.ndim == 1:
         return np.bincount(codes, weights=values, minlength=groups).astype(np.float64, copy=False)
-    if values.shape[1] > WIDE:
+    if values.shape[1] > 1 and values.size > MANY:
         from scipy.sparse import csr_array
 
-        members = csr_array((np.ones(codes.size), (codes, np.arange(codes.size))), shape=(groups, codes.size))
-        return np.asarray(members @ values, dtype=np.float64)
+        members = csr_array((np.ones(codes.size), codes, np.arange(codes.size + 1)), shape=(codes.size, groups))
+        return np.asarray(members.T @ values, dtype=np.float64)
     return np.column_stack([np.bincount(codes, weights=column, minlength=groups) for column in values.T])
 
 

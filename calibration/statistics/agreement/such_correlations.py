@@ -11,6 +11,7 @@ import numpy as np
 
 from calibration.statistics.agreement.kappas import PairWeights, cohen_of_tables, cohen_statistic
 from calibration.statistics.agreement.rating_tables import level_codes, sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import NoStatistic, TooFewRatings
 from calibration.statistics.populations import (
     CrossedVariance,
@@ -117,7 +118,7 @@ def pair_agreements(
             if other.size < LEAST_COMMON:
                 continue
             mine = np.array([by_task[task] for task in tasks[other].tolist()], dtype=np.int64)
-            instruction = np.unique(instructions[other], return_inverse=True)[1].reshape(-1).astype(np.int64)
+            instruction = numbered(instructions[other])[0]
             pearson, low, high = _ends(_pearson(values[mine], values[other], instruction))
             kappa, least, most = _ends(_kappa(levels[mine], levels[other], instruction, len(table), weights))
             count = int(instruction.max()) + 1
@@ -175,10 +176,7 @@ class _Lines:
 
     @classmethod
     def of(cls, tasks: IntArray, raters: IntArray, values: FloatArray, instructions: IntArray) -> "_Lines":
-        task, rater, instruction = (
-            np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
-            for codes in (tasks, raters, instructions)
-        )
+        task, rater, instruction = (numbered(codes)[0] for codes in (tasks, raters, instructions))
         n, width = int(task.max()) + 1, int(rater.max()) + 1
         if width < 2:
             raise TooFewRatings(width, 2, "raters")

@@ -12,6 +12,7 @@ from calibration.statistics.agreement.alpha import Metric, alpha_sums
 from calibration.statistics.agreement.kappas import Chance, kappa_sums
 from calibration.statistics.agreement.leave_one_out import left_out_modes
 from calibration.statistics.agreement.rating_tables import TableSums, count_table, level_codes, with_two_raters
+from calibration.statistics.codes import numbered
 from calibration.statistics.populations import CrossedVariance, Statistic, TaskSums, crossed_variance
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray
 
@@ -31,7 +32,7 @@ def agreement_variance(
         tasks_left = np.rint(sums[:, 1])
         return sums[:, :1] / np.maximum(tasks_left, 1.0)[:, None], tasks_left > 0
 
-    found = _table_sums(tasks, _numbered(labels), raters, instructions, adds)
+    found = _table_sums(tasks, numbered(labels)[0], raters, instructions, adds)
     return crossed_variance(found, statistic, least_raters=LEAST_RATERS, seed=seed)
 
 
@@ -48,9 +49,9 @@ def kappa_variance(
     tasks: IntArray, labels: IntArray, raters: IntArray, instructions: IntArray, *, chance: Chance, seed: int = 0
 ) -> CrossedVariance:
     """Variances of fleiss_kappa or gwet_ac1, which also count the labels of tasks with one rater. Raises as they do."""
-    columns = _numbered(labels)
+    columns = numbered(labels)[0]
     sums = kappa_sums(int(columns.max()) + 1, chance)
-    with_two_raters(count_table(_numbered(tasks), columns))
+    with_two_raters(count_table(numbered(tasks)[0], columns))
     found = _table_sums(tasks, columns, raters, instructions, _counted(sums), least=1)
     return crossed_variance(found, _first(sums), least_raters=LEAST_RATERS, seed=seed)
 
@@ -79,7 +80,7 @@ def _table_sums(
     least: int = 2,
 ) -> TaskSums:
     """Sums of a statistic of count tables, over the tasks with at least so many raters."""
-    lines = _numbered(tasks)
+    lines = numbered(tasks)[0]
     counts = count_table(lines, columns)
     kept = with_two_raters(counts) if least == 2 else np.flatnonzero(counts.sum(axis=1) >= least)
     place = np.full(len(counts), -1, dtype=np.int64)
@@ -88,7 +89,7 @@ def _table_sums(
     order = order[place[lines][order] >= 0]
     task, column = place[lines][order], columns[order]
     instruction = np.zeros(len(kept), dtype=np.int64)
-    instruction[task] = _numbered(instructions[order])
+    instruction[task] = numbered(instructions[order])[0]
     table = counts[kept]
 
     def whole(start: int, end: int) -> FloatArray:
@@ -105,9 +106,4 @@ def _table_sums(
 
     width = adds(table[:1]).shape[1]
     first = np.searchsorted(task, np.arange(len(kept) + 1))
-    return TaskSums(instruction, _numbered(raters[order]), first, width, whole, without)
-
-
-def _numbered(codes: IntArray) -> IntArray:
-    """Codes from 0 up without gaps."""
-    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return TaskSums(instruction, numbered(raters[order])[0], first, width, whole, without)

@@ -13,6 +13,7 @@ import numpy as np
 
 from calibration.statistics.agreement.leave_one_out import left_out_modes
 from calibration.statistics.agreement.rating_tables import count_table
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import TooFewRatings
 from calibration.statistics.judges.estimates import PeopleEstimate, best_of_pairs, estimates_of, holm
 from calibration.statistics.populations import Scale, TaskSums
@@ -150,9 +151,9 @@ def same_as_majority(people: LabelledTasks, verdicts: IntArray, *, seed: int = 0
     if not kept.size or not whole(0, kept.size)[:, 1].any():
         raise TooFewRatings(0, 1, "tasks with a single most frequent label and a usable verdict")
     instruction = np.zeros(kept.size, dtype=np.int64)
-    instruction[task] = _numbered(people.instruction[order])
+    instruction[task] = numbered(people.instruction[order])[0]
     first = np.searchsorted(task, np.arange(kept.size + 1))
-    sums = TaskSums(instruction, _numbered(people.rater[order]), first, 2, whole, without)
+    sums = TaskSums(instruction, numbered(people.rater[order])[0], first, 2, whole, without)
     (found,) = estimates_of(sums, statistic, ["share"], positions=people.positions, seed=seed)
     return found
 
@@ -257,9 +258,9 @@ class _Table:
             return found
 
         instruction = np.zeros(kept.size, dtype=np.int64)
-        instruction[task] = _numbered(people.instruction[order])
+        instruction[task] = numbered(people.instruction[order])[0]
         first = np.searchsorted(task, np.arange(kept.size + 1))
-        rater = _numbered(people.rater[order])
+        rater = numbered(people.rater[order])[0]
         sums = TaskSums(instruction, rater, first, len(said) + 2, whole, without)
         return cls(sums, int(kept.size), people.positions)
 
@@ -277,8 +278,3 @@ def _ratios(sums: FloatArray) -> tuple[FloatArray, BoolArray]:
     """The sums but for the last, over the last."""
     n = sums[:, -1:]
     return sums[:, :-1] / np.maximum(n, 1.0), np.asarray(np.rint(n[:, 0]) > 0, dtype=np.bool_)
-
-
-def _numbered(codes: IntArray) -> IntArray:
-    """Codes from 0 up without gaps."""
-    return np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)

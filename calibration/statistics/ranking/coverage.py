@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from calibration.statistics.codes import numbered
 from calibration.statistics.ranking.comparisons import Games
 from calibration.statistics.resampling import MIN_CLUSTERS, IntArray
 
@@ -43,8 +44,8 @@ def unranked(instructions: Mapping[Model, int]) -> dict[Model, Unranked]:
 def instructions_compared(games: Games) -> IntArray:
     """The number (k,) of different instructions, which are the clusters, on which each model was compared."""
     sides = np.concatenate([games.first, games.second])
-    pairs = np.unique(np.column_stack([sides, np.tile(games.cluster, 2)]), axis=0)
-    return np.bincount(pairs[:, 0], minlength=len(games.models)).astype(np.int64)
+    _, compared = numbered(sides * games.clusters + np.tile(games.cluster, 2))
+    return np.bincount(compared // max(games.clusters, 1), minlength=len(games.models)).astype(np.int64)
 
 
 def unranked_in(games: Games) -> dict[int, Unranked]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.crossed import CellSums, Crossed, WhyNot, crossed_ratios, holm
 from calibration.statistics.populations import NUMBERS_AT_ONCE
 from calibration.statistics.ranking.comparisons import pair_indices
@@ -84,9 +85,8 @@ def crossed_means(
     k, i = int(models.max()) + 1, int(instructions.max()) + 1
     r = 1 if raters is None else int(raters.max()) + 1
     persons = np.zeros_like(instructions) if raters is None else raters
-    cell, place = np.unique(instructions * r + persons, return_inverse=True)
-    place = place.reshape(-1).astype(np.int64)
-    instruction, rater = (cell // r).astype(np.int64), (cell % r).astype(np.int64)
+    place, cell = numbered(instructions * r + persons)
+    instruction, rater = cell // r, cell % r
     sums, sizes = (
         sum_by(place * k + models, len(cell) * k, values).reshape(-1, k) for values in (scores, np.ones_like(scores))
     )

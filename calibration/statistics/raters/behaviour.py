@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.statistics.agreement.proportions import Proportion, clustered_proportions, first_labels, p_against
+from calibration.statistics.codes import numbered
 from calibration.statistics.crossed import holm
 from calibration.statistics.errors import out_of_range
 from calibration.statistics.resampling import BoolArray, FloatArray, IntArray, Labels, cluster_codes
@@ -80,21 +81,30 @@ def same_answers(answers: Labels, *, tasks: Labels, raters: Labels) -> dict[Hash
     answer, _ = cluster_codes(answers)
     task, _ = cluster_codes(tasks)
     _same_length(answer.size, task.size, len(raters))
-    found = {}
-    for name, own in _lines_of(raters):
-        _, place = np.unique(task[own], return_inverse=True)
-        low = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
-        high = np.full(low.size, -1, dtype=np.int64)
-        np.minimum.at(low, place.reshape(-1), answer[own])
-        np.maximum.at(high, place.reshape(-1), answer[own])
-        several = np.bincount(place.reshape(-1)) >= 2
-        found[name] = SameAnswers(
-            most_common=float(np.bincount(answer[own]).max() / own.size),
-            n=int(own.size),
-            flat_tasks=int((several & (low == high)).sum()),
-            tasks=int(several.sum()),
+    rater, people = cluster_codes(raters)
+    if not rater.size:
+        return {}
+    n = np.bincount(rater, minlength=people)
+    kinds, answers_of = numbered(rater * (int(answer.max()) + 1) + answer)
+    most = np.zeros(people, dtype=np.int64)
+    np.maximum.at(most, answers_of // (int(answer.max()) + 1), np.bincount(kinds))
+    # A task has been given one answer alone where it has one kind of answers, and several answers.
+    place, tasks_of = numbered(rater * (int(task.max()) + 1) + task)
+    owner = tasks_of // (int(task.max()) + 1)
+    several = np.bincount(place) >= 2
+    _, differing = numbered(place * (int(answer.max()) + 1) + answer)
+    alike = np.bincount(differing // (int(answer.max()) + 1)) == 1
+    tasks_each = np.bincount(owner[several], minlength=people)
+    flat = np.bincount(owner[several & alike], minlength=people)
+    return {
+        name: SameAnswers(
+            most_common=float(most[code] / n[code]),
+            n=int(n[code]),
+            flat_tasks=int(flat[code]),
+            tasks=int(tasks_each[code]),
         )
-    return found
+        for name, code in first_labels(raters, rater, people)
+    }
 
 
 def side_preference(

@@ -18,6 +18,7 @@ from calibration.statistics.agreement.proportions import (
     wilson_ends,
 )
 from calibration.statistics.agreement.rating_tables import sum_by
+from calibration.statistics.codes import numbered
 from calibration.statistics.crossed import holm
 from calibration.statistics.errors import NoStatistic, TooFewRatings, Undefined, not_converged
 from calibration.statistics.resampling import (
@@ -147,8 +148,7 @@ def accuracy_within_sigma(
     counted = np.ones(values.size, dtype=np.bool_) if in_mean is None else np.asarray(in_mean, dtype=np.bool_)
     if not item.size == aspect.size == rater.size == counted.size == values.size:
         raise ValueError(f"{values.size} scores need as many items, raters and criteria; give one of each a score.")
-    _, cell = np.unique(item * width + aspect, return_inverse=True)
-    cell = cell.reshape(-1)
+    cell, _ = numbered(item * width + aspect)
     means, squares, support = _cell_moments(values, cell, counted)
     sigma = _pooled_sigma(squares, support, cell, aspect, width)
     limit = np.sqrt(squares / np.maximum(support, 1.0))[cell] if spread == "item" else sigma[aspect]

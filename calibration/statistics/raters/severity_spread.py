@@ -73,10 +73,9 @@ def severity_spread(
             "NobodyToCompare", "Some raters share no item with the others, so there is nobody to compare with."
         )
     laplacian = np.diag(np.bincount(rater, minlength=people).astype(np.float64)) - crossed.toarray()
-    # The pseudoinverse: all raters are connected, so that only a severity common to all of them has eigenvalue 0.
-    inverse = np.linalg.inv(laplacian + 1 / people) - 1 / people
+    inverse = _Pseudoinverse(laplacian)
     centred = y - (sum_by(item, m, y) / given)[item]
-    effects = inverse @ sum_by(rater, people, centred)
+    effects = inverse.times(sum_by(rater, people, centred)[:, None])[:, 0]
     left = centred - (effects[rater] - (np.asarray(here @ effects) / given)[item])
     # A rater's answers to one instruction may share an error, so that these cells, not the scores, are what is left;
     # the square is what leaving out instructions would give where raters have few of them.
@@ -85,9 +84,9 @@ def severity_spread(
     if min(freedom, of_cells) < 1 or float(np.abs(left).max()) < 1e-12:
         raise NoStatistic("Raters' scores leave no error by which to judge their differences.")
     by_cell = np.bincount(cluster * people + rater, weights=left, minlength=k * people).reshape(k, people)
-    turned = by_cell @ inverse
+    turned = inverse.times(by_cell.T.astype(np.float64))
     robust = float((turned**2).sum()) * k / (k - 1) * max((len(y) - m) / freedom, (cells - k) / of_cells) ** 2
-    classical = float((left**2).sum()) / freedom * float(np.trace(inverse))
+    classical = float((left**2).sum()) / freedom * inverse.trace()
     error = max(robust, classical) / (people - 1)
     between = float(((effects - effects.mean()) ** 2).sum()) / (people - 1)
     first, second = people - 1, min(k - 1, freedom, of_cells)
@@ -106,3 +105,31 @@ def severity_spread(
         raters=people,
         instructions=k,
     )
+
+
+class _Pseudoinverse:
+    """Of the Laplacian (n, n) of raters who are all connected: only a severity common to all of them has eigenvalue 0.
+
+    With 1/n added everywhere it has the Cholesky factor kept here, and its inverse less 1/n everywhere is the pseudoinverse.
+    """
+
+    def __init__(self, laplacian: FloatArray) -> None:
+        from scipy.linalg.lapack import dpotrf
+
+        self._people = len(laplacian)
+        self._factor, failed = dpotrf(laplacian + 1 / self._people, lower=1)
+        if failed:
+            raise NoStatistic("Raters share too few items to tell their severities apart.")
+
+    def times(self, columns: FloatArray) -> FloatArray:
+        """The pseudoinverse times columns (n, q)."""
+        from scipy.linalg.lapack import dpotrs
+
+        found, _ = dpotrs(self._factor, columns, lower=1)
+        return np.asarray(found - columns.sum(axis=0) / self._people, dtype=np.float64)
+
+    def trace(self) -> float:
+        from scipy.linalg.lapack import dtrtri
+
+        inverse, _ = dtrtri(self._factor, lower=1)
+        return float((np.tril(inverse) ** 2).sum()) - 1

@@ -8,11 +8,11 @@ import numpy as np
 
 from calibration.statistics.agreement.proportions import first_labels
 from calibration.statistics.agreement.rating_tables import sum_by
-from calibration.statistics.agreement.such_correlations import correlation_of_sums, correlation_sums
+from calibration.statistics.agreement.such_correlations import correlation_of_sums
+from calibration.statistics.codes import numbered
 from calibration.statistics.crossed import holm
-from calibration.statistics.errors import NoStatistic
-from calibration.statistics.populations import named_variance, these_raters
-from calibration.statistics.resampling import MIN_CLUSTERS, FloatArray, IntArray, Labels, cluster_codes
+from calibration.statistics.populations import named_correlation_ends
+from calibration.statistics.resampling import MIN_CLUSTERS, BoolArray, FloatArray, IntArray, Labels, cluster_codes
 
 Verdict: TypeAlias = Literal["inverted", "random", ""]
 Unstated: TypeAlias = Literal["nobody", "few_instructions", "never_varies", ""]
@@ -46,6 +46,8 @@ def standings(
     scores: FloatArray, *, items: Labels, raters: Labels, instructions: Labels
 ) -> Mapping[Hashable, Standing]:
     """Every rater's standing; one line per score (n,) of one criterion, a rater scores an item once."""
+    from scipy.special import stdtr
+
     values = np.asarray(scores, dtype=np.float64)
     item, m = cluster_codes(items)
     rater, people = cluster_codes(raters)
@@ -54,35 +56,54 @@ def standings(
     total = sum_by(item, m, values)
     shared = given[item] > 1
     others = (total[item] - values) / np.maximum(given[item] - 1, 1)
-    names = first_labels(raters, rater, people)
-    found, scales = {}, {}
-    for name, code in names:
-        own = np.flatnonzero((rater == code) & shared)
-        found[name], scales[name] = _standing(values[own], others[own], instruction[own])
+    one = _correlations(values[shared], others[shared], rater[shared], instruction[shared], people)
+    ends = named_correlation_ends(one.value, one.variance, np.maximum(one.instructions, 2))
+    inside = np.clip(one.value, -1 + 1e-12, 1 - 1e-12)
+    on_scale = np.arctanh(inside), np.maximum(np.sqrt(one.variance), 1e-12) / (1 - inside**2)
+    p = 2 * stdtr(np.maximum(one.instructions - 1, 1), -np.abs(on_scale[0] / on_scale[1]))
+    found: dict[Hashable, Standing] = {}
+    scales: dict[Hashable, tuple[float, float, int]] = {}
+    for name, code in first_labels(raters, rater, people):
+        n, k = int(one.n[code]), int(one.instructions[code])
+        if not n or k < MIN_CLUSTERS or not one.defined[code]:
+            why: Unstated = "nobody" if not n else "few_instructions" if k < MIN_CLUSTERS else "never_varies"
+            found[name] = Standing(np.nan, np.nan, np.nan, np.nan, n, k, "", why)
+            continue
+        low, high = float(ends.low[code]), float(ends.high[code])
+        found[name] = Standing(float(one.value[code]), low, high, float(p[code]), n, k, "", "")
+        scales[name] = float(on_scale[0][code]), float(on_scale[1][code]), k
     return _named(found, scales)
 
 
-def _standing(own: FloatArray, others: FloatArray, instructions: IntArray) -> tuple[Standing, tuple[float, float, int]]:
-    """The standing without a verdict, and its value and standard error on Fisher's scale with the number of clusters."""
-    nothing = (np.nan, np.nan, 0)
-    if not own.size:
-        return _unstated(0, 0, "nobody"), nothing
-    instruction, k = cluster_codes(instructions)
-    if k < MIN_CLUSTERS:
-        return _unstated(own.size, k, "few_instructions"), nothing
-    try:
-        variance = named_variance(correlation_sums(own, others, instruction), correlation_of_sums)
-    except NoStatistic:
-        return _unstated(own.size, k, "never_varies"), nothing
-    ends = these_raters(variance, "correlation")
-    if ends.not_stated is not None:
-        return _unstated(own.size, k, "never_varies"), nothing
-    value = float(variance.value[0])
-    inside = float(np.clip(value, -1 + 1e-12, 1 - 1e-12))
-    error = max(float(np.sqrt(variance.these[0])), 1e-12) / (1 - inside**2)
-    scale = (float(np.arctanh(inside)), error, k)
-    p = _two_sided(scale, 0.0)
-    return Standing(value, float(ends.low[0]), float(ends.high[0]), p, int(own.size), k, "", ""), scale
+@dataclass(frozen=True)
+class _Correlations:
+    """Of every rater (people,): the correlation, its variance over instructions, answers, instructions, whether defined."""
+
+    value: FloatArray
+    variance: FloatArray
+    n: IntArray
+    instructions: IntArray
+    defined: BoolArray
+
+
+def _correlations(
+    own: FloatArray, others: FloatArray, rater: IntArray, instruction: IntArray, people: int
+) -> _Correlations:
+    """Each rater's correlation, with the delete-one jackknife over instructions as in named_variance."""
+    n = np.bincount(rater, minlength=people)
+    width = int(instruction.max(initial=0)) + 1
+    cell, cells = numbered(rater * width + instruction)
+    owner = cells // width
+    k = np.bincount(owner, minlength=people)
+    x, y = (side - (sum_by(rater, people, side) / np.maximum(n, 1))[rater] for side in (own, others))
+    parts = sum_by(cell, len(cells), np.column_stack([np.ones_like(x), x, y, x**2, y**2, x * y]))
+    whole = sum_by(owner, people, parts)
+    value, defined = correlation_of_sums(whole)
+    left, stays = correlation_of_sums(whole[owner] - parts)
+    defined &= np.bincount(owner, weights=~stays, minlength=people) == 0
+    mean = sum_by(owner, people, left[:, 0]) / np.maximum(k, 1)
+    squares = sum_by(owner, people, (left[:, 0] - mean[owner]) ** 2)
+    return _Correlations(value[:, 0], squares * (k - 1) / np.maximum(k, 1), n, k, defined)
 
 
 def _named(
@@ -109,14 +130,3 @@ def _named(
     return {
         name: Standing(**{**vars(one), "verdict": named[name]}) if name in named else one for name, one in found.items()
     }
-
-
-def _two_sided(scale: tuple[float, float, int], against: float) -> float:
-    from scipy.special import stdtr
-
-    value, error, k = scale
-    return float(2 * stdtr(k - 1, -abs(value - against) / error))
-
-
-def _unstated(n: int, instructions: int, why: Unstated) -> Standing:
-    return Standing(np.nan, np.nan, np.nan, np.nan, int(n), int(instructions), "", why)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from calibration.statistics.codes import numbered
 from calibration.statistics.errors import ConstantScores, NoStatistic, TooFewRatings
 from calibration.statistics.resampling import FloatArray, IntArray, Labels, cluster_codes
 
@@ -204,8 +205,7 @@ def sources_of(*, items: Labels, raters: Labels, models: Labels | None = None, o
     cell = item
     if models is not None:
         model, kinds = cluster_codes(models)
-        _, cell = np.unique(item * kinds + model, return_inverse=True)
-        cell = cell.reshape(-1)
+        cell, _ = numbered(item * kinds + model)
         sources["model"] = model
         sources["item"] = item
         if width < int(cell.max(initial=-1)) + 1:
@@ -215,8 +215,7 @@ def sources_of(*, items: Labels, raters: Labels, models: Labels | None = None, o
     sources["rater"] = rater
     if orders is not None:
         sources["order"] = orders
-    _, pair = np.unique(cell * people + rater, return_inverse=True)
-    pair = pair.reshape(-1)
+    pair, _ = numbered(cell * people + rater)
     pairs = int(pair.max(initial=-1)) + 1
     repeated = pair.size > pairs
     if repeated and pairs > int(cell.max(initial=-1)) + 1:

@@ -17,6 +17,7 @@ from calibration.data.frames import ABOUT_RESPONSES, Floats, NothingToRead
 from calibration.data.scores import score_frame
 from calibration.reports.codec import Missing
 from calibration.statistics.errors import NoStatistic
+from calibration.statistics.ties import mean_ranks
 from core.messages.message import sentences
 from generation.models import MAIN_EXPERIMENT, Benchmark, Category, Instruction, Response
 from judging.comparison.method_table import Measured, Rate, Row, composite_rows, measured, method_settings
@@ -453,10 +454,8 @@ def _section_4_3(_workspace: Workspace) -> Sequence[Cell]:
 
 def _mean_ranks(rates: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
     """Return the ranks of the rates of the models of both, equal ones with their mean."""
-    from scipy.stats import rankdata  # a second of start time that only this table needs
-
     shared = sorted(set(rates) & set(other))
-    return dict(zip(shared, rankdata([rates[model] for model in shared]).tolist(), strict=True))
+    return dict(zip(shared, mean_ranks(np.array([rates[model] for model in shared])).tolist(), strict=True))
 
 
 _RATES: tuple[RatesTable, ...] = ("table_3", "table_5", "table_6")
