@@ -114,6 +114,12 @@ def on_loopback(settings: object) -> None:
 
 
 @pytest.fixture(autouse=True)
+def files_looked_up_when_asked_for(settings: object) -> None:
+    """Every client of a test loads the middleware anew, which would list all static files each time."""
+    settings.WHITENOISE_AUTOREFRESH = True  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
 def in_english() -> None:
     """A page asked for in Chinese by an earlier test leaves its language behind in the thread."""
     translation.activate("en")
