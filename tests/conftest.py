@@ -56,9 +56,11 @@ def _first_sets(items: list[pytest.Item]) -> list[pytest.Item]:
 
 ONE_DATABASE = [
     "tests/annotation/web/test_blinding.py",
+    "tests/calibration/management/",
     "tests/calibration/reports/test_degenerate.py",
     "tests/calibration/web/",
     "tests/generation/web/",
+    "tests/judging/archive/test_equal_numbers.py",
     "tests/judging/documents/",
     "tests/judging/published/",
     "tests/judging/test_other_answers.py",

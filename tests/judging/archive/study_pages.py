@@ -166,6 +166,10 @@ def _some_tasks(study: Study) -> list[object]:
     return list(dict.fromkeys(one.public_id for one in several))
 
 
+ORDERED = (b"being computed", b"in the background")
+"""What a page says that has ordered its figures, which are there when it is asked for again."""
+
+
 @dataclass(frozen=True)
 class Page:
     """What a page's reader is shown."""
@@ -182,9 +186,9 @@ def pages(study: Study, reader: User, found: dict[str, str] | None = None) -> di
     shown = {}
     for address, route in (found or addresses(study)).items():
         headers = {"HX-Request": "true"} if route in NOT_PAGES[PART] else {}
-        if route.startswith(("calibration:", "judging:")):
-            browser.get(address, headers=headers)  # which orders what a worker computes
         answer = browser.get(address, headers=headers)
+        if any(words in answer.content for words in ORDERED):
+            answer = browser.get(address, headers=headers)
         shown[address] = Page(route, answer.status_code, text_of(answer.content.decode()))
     return shown
 
