@@ -1,5 +1,6 @@
 """REST API of benchmarks' own files, uploaded as an archive, which a worker loads. Undo is that of every import."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -15,13 +16,20 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, checked, workspace_to_change
 from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by
+from annotation.uploads.kept_files import TableUpload, known_table
 from annotation.web.uploads.api import BadRowSerializer, sent_file
 from annotation.web.uploads.machine import bad_rows_shown, problem_shown
 from core.errors import UserError
 from core.messages.rendering import for_reader
+from core.uploads.kept_files import Sent
 from judging.importing.archives import ENDINGS
 from judging.importing.registry import BENCHMARKS
 from judging.importing.uploads import Upload, keep_upload, known_upload
+
+TASKS = (
+    "Only where the benchmark publishes its tasks apart from its results: the id of their file, which was sent to uploads/ "
+    "before. It is removed there once the archive is taken."
+)
 
 
 class WantedLoadingSerializer(serializers.Serializer[Any]):
@@ -32,6 +40,7 @@ class WantedLoadingSerializer(serializers.Serializer[Any]):
     leave_out_bad_rows = serializers.BooleanField(
         default=False, help_text="Also unreadable files; otherwise loading stops at the first."
     )
+    tasks = serializers.CharField(max_length=32, default="", allow_blank=True, help_text=TASKS)
 
 
 class BenchmarkFilesSerializer(serializers.Serializer[Any]):
@@ -41,6 +50,7 @@ class BenchmarkFilesSerializer(serializers.Serializer[Any]):
     workspace = serializers.CharField()
     file = serializers.CharField()
     benchmark = serializers.CharField()
+    tasks = serializers.CharField(help_text="Name of the file of tasks, or empty.", allow_blank=True)
     state = serializers.ChoiceField(choices=["waiting", "loading", "loaded", "refused"])
     part = serializers.CharField(help_text="The file that is being read, or empty.", allow_blank=True)
     done = serializers.IntegerField(help_text="Bytes that were read so far.")
@@ -60,6 +70,7 @@ class BenchmarkFilesSerializer(serializers.Serializer[Any]):
         OpenApiParameter(
             "leave_out_bad_rows", bool, description="Also unreadable files; otherwise loading stops at the first."
         ),
+        OpenApiParameter("tasks", str, description=TASKS),
     ],
     request={"application/octet-stream": OpenApiTypes.BINARY},
     responses={201: BenchmarkFilesSerializer},
@@ -71,17 +82,21 @@ def upload_benchmark_files(request: Request, workspace: str) -> Response:
     found = workspace_to_change(request, workspace)
     asked = checked(WantedLoadingSerializer(data=request.query_params))
     archive = sent_file(request, ENDINGS)
+    tasks = _tasks(found, asked["tasks"]) if asked["tasks"] else None
     try:
-        upload = keep_upload(
-            workspace=found,
-            user=asking(request),
-            benchmark=asked["benchmark"],
-            archive=archive,
-            tasks=None,
-            skip=asked["leave_out_bad_rows"],
-        )
+        with tasks.path.open("rb") if tasks else nullcontext() as file:
+            upload = keep_upload(
+                workspace=found,
+                user=asking(request),
+                benchmark=asked["benchmark"],
+                archive=archive,
+                tasks=Sent(file=file, name=tasks.file) if tasks and file else None,
+                skip=asked["leave_out_bad_rows"],
+            )
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
+    if tasks:
+        tasks.discard()
     return Response(_said(upload), status=201)
 
 
@@ -96,9 +111,22 @@ def uploaded_benchmark_files(request: Request, public_id: str) -> Response:
     return Response(_said(found))
 
 
+def _tasks(workspace: Workspace, public_id: str) -> TableUpload:
+    """Return the uploaded file of tasks. Raises Unusable where the workspace has none that can still be read."""
+    found = known_table(public_id)
+    if found is None or found.workspace != workspace.pk or found.is_over:
+        raise Unusable(
+            _("This workspace has no uploaded file %(id)s. Send the file of tasks to uploads/ first, and name its id.")
+            % {"id": repr(public_id)}
+        )
+    if found.is_at_work:
+        raise Unusable(_("A worker is reading this file. Wait until it is done."))
+    return found
+
+
 def _said(upload: Upload) -> dict[str, object]:
     """Return the fields of BenchmarkFilesSerializer."""
-    names = ("file", "benchmark", "state", "part", "done", "total", "result", "bad", "imported")
+    names = ("file", "benchmark", "tasks", "state", "part", "done", "total", "result", "bad", "imported")
     rows = [{"line": line, "reason": why, "remedy": remedy} for _file, line, why, remedy in bad_rows_shown(upload)]
     return {
         "id": upload.public_id,

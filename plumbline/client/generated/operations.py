@@ -2739,6 +2739,7 @@ class Operations:
         benchmark: Literal["hellobench", "href", "llmeval1", "llmeval2", "longgenbench", "wildbench"],
         leave_out_bad_rows: bool = False,
         name: str,
+        tasks: str = "",
     ) -> shapes.BenchmarkFiles:
         """Upload an archive of a benchmark's own files, whose bytes are the body (for owners and leads); a worker loads
         it.
@@ -2748,7 +2749,7 @@ class Operations:
         answered: shapes.BenchmarkFiles = self._transport.answer(
             "POST",
             address("w/{}/benchmark-files/", workspace),
-            query={"benchmark": benchmark, "leave_out_bad_rows": leave_out_bad_rows, "name": name},
+            query={"benchmark": benchmark, "leave_out_bad_rows": leave_out_bad_rows, "name": name, "tasks": tasks},
             body=body,
         )
         return answered

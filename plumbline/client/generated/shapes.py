@@ -2176,6 +2176,7 @@ class BenchmarkFiles(TypedDict):
     workspace: str
     file: str
     benchmark: str
+    tasks: str
     state: Literal["waiting", "loading", "loaded", "refused"]
     part: str
     done: int
