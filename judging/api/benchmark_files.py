@@ -16,8 +16,7 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, checked, workspace_to_change
 from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by
-from annotation.uploads.kept_files import TableUpload, known_table
-from annotation.web.uploads.api import BadRowSerializer, sent_file
+from annotation.web.uploads.api import BadRowSerializer, sent_file, uploaded_to
 from annotation.web.uploads.machine import bad_rows_shown, problem_shown
 from core.errors import UserError
 from core.messages.rendering import for_reader
@@ -82,7 +81,7 @@ def upload_benchmark_files(request: Request, workspace: str) -> Response:
     found = workspace_to_change(request, workspace)
     asked = checked(WantedLoadingSerializer(data=request.query_params))
     archive = sent_file(request, ENDINGS)
-    tasks = _tasks(found, asked["tasks"]) if asked["tasks"] else None
+    tasks = uploaded_to(found, asked["tasks"]) if asked["tasks"] else None
     try:
         with tasks.path.open("rb") if tasks else nullcontext() as file:
             upload = keep_upload(
@@ -109,19 +108,6 @@ def uploaded_benchmark_files(request: Request, public_id: str) -> Response:
     if found is None or not workspaces_led_by(asking(request)).filter(pk=found.workspace).exists():
         raise NotFound(_("There is no such upload."))
     return Response(_said(found))
-
-
-def _tasks(workspace: Workspace, public_id: str) -> TableUpload:
-    """Return the uploaded file of tasks. Raises Unusable where the workspace has none that can still be read."""
-    found = known_table(public_id)
-    if found is None or found.workspace != workspace.pk or found.is_over:
-        raise Unusable(
-            _("This workspace has no uploaded file %(id)s. Send the file of tasks to uploads/ first, and name its id.")
-            % {"id": repr(public_id)}
-        )
-    if found.is_at_work:
-        raise Unusable(_("A worker is reading this file. Wait until it is done."))
-    return found
 
 
 def _said(upload: Upload) -> dict[str, object]:

@@ -34,11 +34,12 @@ from annotation.uploads.asked import (
     in_format,
 )
 from annotation.uploads.format_requests import request_of
-from annotation.uploads.kept_files import ENDINGS, TableUpload, keep_table, known_table
+from annotation.uploads.kept_files import ENDINGS, NEW, TableUpload, keep_table, known_table
 from annotation.uploads.kinds import CRITERION, KINDS
 from annotation.uploads.loading import ENCODINGS, SEPARATORS
 from annotation.uploads.reading import preview, recognise, recognise_table
 from annotation.uploads.remedies import on_page
+from annotation.uploads.saved_mappings import mappings_for, with_mapping
 from annotation.web.uploads.machine import bad_rows_shown, bad_rows_table
 from core.errors import UserError
 from core.messages.message import from_value
@@ -97,6 +98,12 @@ class MappingSerializer(serializers.Serializer[Any]):
 
     format = serializers.ChoiceField(
         choices=["", *FORMATS], required=False, help_text="The format of another tool, or empty for a table."
+    )
+    mapping = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        help_text="Number of a saved mapping for files with these columns; it says kind, columns and options, and what else "
+        "is sent goes before it.",
     )
     kind = serializers.ChoiceField(choices=list(KINDS), required=False)
     columns = serializers.DictField(
@@ -192,29 +199,45 @@ def map_file(request: Request, public_id: str) -> Response:
     given = checked(MappingSerializer(data=request.data))
     if given.get("format", upload.format) or upload.format:
         return Response(_said(_mapped_format(upload, given)))
-    shown = preview(upload).first
+    read = replace(upload, **{name: given[name] for name in ("encoding", "separator") if name in given})
+    shown = preview(read).first
     for column in given.get("columns", {}):
         if shown is not None and column not in shown.columns:
             raise Unusable(_("The file has no column %(column)s.") % {"column": repr(column)})
+    before = _by_saved_mapping(read, given["mapping"], shown.columns if shown else []) if "mapping" in given else read
     try:
         changed = described(
-            upload,
-            kind=given.get("kind", upload.kind) or "ratings",
-            columns=given.get("columns", upload.columns),
-            into=given.get("into", upload.into),
-            options=given.get("options", upload.options),
-            encoding=given.get("encoding", upload.encoding),
-            separator=given.get("separator", upload.separator),
+            before,
+            kind=given.get("kind", before.kind) or "ratings",
+            columns=given.get("columns", before.columns),
+            into=given.get("into", before.into),
+            options=given.get("options", before.options),
+            encoding=before.encoding,
+            separator=before.separator,
         )
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
+    if (changed.kind, changed.columns, changed.options) != (before.kind, before.columns, before.options):
+        changed = replace(changed, mapping="")
+    changed = replace(changed, problem="", counts={}, bad=0, bad_rows=[], state=NEW)
     changed.save()
     reread = (changed.encoding, changed.separator) != (upload.encoding, upload.separator)
-    return Response(_said(recognise(changed) if reread and "columns" not in given else changed))
+    said_itself = "columns" in given or "mapping" in given
+    return Response(_said(recognise(changed) if reread and not said_itself else changed))
+
+
+def _by_saved_mapping(upload: TableUpload, number: int, columns: list[str]) -> TableUpload:
+    """Return the upload as the saved mapping says. Raises Unusable if it is none for files with these columns."""
+    found = next((one for one in mappings_for(upload.workspace, columns) if one.pk == number), None)
+    if found is None:
+        raise Unusable(_("This mapping is not for files with these columns, or it has been removed."))
+    return with_mapping(upload, found)
 
 
 def _mapped_format(upload: TableUpload, given: Mapping[str, Any]) -> TableUpload:
     """Store what is said of a file in another tool's format, or that it is a table after all."""
+    if "mapping" in given:
+        raise Unusable(_("A saved mapping is for tables. Send an empty format first, so that the file is read as one."))
     try:
         name = given.get("format", upload.format)
         changed = in_format(upload, name) if name != upload.format else upload
@@ -297,6 +320,19 @@ def undo_loading(request: Request, pk: int) -> Response:
         return Response({"removed": undo(found, by=asking(request), clock=timezone.now).removed})
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
+
+
+def uploaded_to(workspace: Workspace, public_id: str) -> TableUpload:
+    """Return a file that was uploaded to the workspace. Raises Unusable where it has none that can still be read."""
+    found = known_table(public_id)
+    if found is None or found.workspace != workspace.pk or found.is_over:
+        raise Unusable(
+            _("This workspace has no uploaded file %(id)s. Send it to uploads/ first, and name its id.")
+            % {"id": repr(public_id)}
+        )
+    if found.is_at_work:
+        raise Unusable(_("A worker is reading this file. Wait until it is done."))
+    return found
 
 
 def _found(request: Request, public_id: str) -> TableUpload:

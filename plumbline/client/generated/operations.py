@@ -1971,6 +1971,13 @@ class Operations:
         """
         self._transport.answer("DELETE", address("w/{}/endpoints/{}/", workspace, id), unchanged=unchanged)
 
+    def remove_mapping(self, workspace: str, id: int) -> None:
+        """Remove a saved mapping (for owners and leads); files that were read by it stay as they are.
+
+        Needs a token with the scope `change`.
+        """
+        self._transport.answer("DELETE", address("w/{}/mappings/{}/", workspace, id))
+
     def remove_member(self, workspace: str, public_id: str, *, unchanged: bool = False) -> None:
         """Return a member, change the role, or end the membership; the account and all answers remain.
 
@@ -2238,6 +2245,26 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: Iterator[shapes.Run] = self._transport.rows("runs/")
+        return answered
+
+    def save_mapping(self, workspace: str, body: shapes.WantedSavedMapping) -> shapes.SavedMapping:
+        """List the saved mappings of a workspace (for owners and leads), or save how an uploaded table is read.
+
+        The next file with the same columns is read by it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: shapes.SavedMapping = self._transport.answer("POST", address("w/{}/mappings/", workspace), body=body)
+        return answered
+
+    def saved_mappings(self, workspace: str) -> Iterator[shapes.SavedMapping]:
+        """List the saved mappings of a workspace (for owners and leads), or save how an uploaded table is read.
+
+        The next file with the same columns is read by it.
+
+        Needs a token with the scope `change`.
+        """
+        answered: Iterator[shapes.SavedMapping] = self._transport.rows(address("w/{}/mappings/", workspace))
         return answered
 
     def scan_self_naming(self, workspace: str, slug: str) -> shapes.Scanned:

@@ -1008,6 +1008,21 @@ class RunProgress(TypedDict):
     projected_money: Decimal | None
 
 
+class SavedMapping(TypedDict):
+    """
+    What the columns of a file hold, under a name.
+    """
+
+    number: int
+    name: str
+    kind: str
+    file_columns: list[str]
+    columns: dict[str, str]
+    options: dict[str, str]
+    by: NotRequired[str | None]
+    created_at: str
+
+
 class Scanned(TypedDict):
     scanned: bool
     found: int
@@ -1949,6 +1964,15 @@ class WantedRun(TypedDict):
     price_only: NotRequired[bool]
 
 
+class WantedSavedMapping(TypedDict):
+    """
+    The mapping of an uploaded table, to be saved.
+    """
+
+    upload: str
+    name: str
+
+
 class WantedStudy(TypedDict):
     """
     The settings of a new study; what is left out is the default of the study form.
@@ -2572,6 +2596,7 @@ class Mapping(TypedDict):
         ]
         | Literal[""]
     ]
+    mapping: NotRequired[int]
     kind: NotRequired[
         Literal[
             "instructions",

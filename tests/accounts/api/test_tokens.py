@@ -23,6 +23,7 @@ from annotation.models import (
     MailedInvitation,
     Participant,
     ProlificStudy,
+    SavedMapping,
 )
 from annotation.uploads.kept_files import keep_table, kept_tables
 from annotation.uploads.kinds import KINDS
@@ -66,6 +67,7 @@ MORE = {
     "/runs/{public_id}/checks/": ["post"],
     "/studies/{slug}/delete/": ["get"],
     "/imports/{id}/undo/": ["get"],
+    "/mappings/": ["post"],
     "/demonstration/": ["post"],
 }
 """Methods that change what the address returns or, of a deletion, say what it would remove, by its end."""
@@ -174,6 +176,8 @@ SCOPES = {
     "load_file": "change",
     "discard_file": "change",
     "undo_loading": "change",
+    "saved_mappings": "change",
+    "remove_mapping": "change",
     "upload_archive": "change",
     "uploaded_archive": "change",
     "load_archive": "change",
@@ -424,6 +428,7 @@ def filled(slug):
     packed = SimpleUploadedFile("b.zip", b"PK")
     keep_upload(workspace=study.workspace, user=user, benchmark="hellobench", archive=packed, tasks=None, skip=False)
     Import.objects.create(workspace=study.workspace, command="load_table", file="a.csv", about="a")
+    SavedMapping.objects.create(workspace=study.workspace, name="ours", kind="ratings")
     crowd = Cohort.objects.create(study=study, name="crowd", kind="crowd")
     ProlificStudy.objects.create(cohort=crowd, external_id="s1", made_at=timezone.now())
     BonusBatch.objects.create(
@@ -536,6 +541,10 @@ def addresses(study, run, fit):
         elif pattern.name == "undo_loading":
             path = reverse("api:undo_loading", args=[study.workspace.imports.get().pk])
             yield pattern.name, path, "post"
+        elif pattern.name in ("saved_mappings", "remove_mapping"):
+            parts = [study.workspace.saved_mappings.get().pk] if pattern.name == "remove_mapping" else []
+            path = reverse(f"api:{pattern.name}", args=[study.workspace.slug, *parts])
+            yield pattern.name, path, "delete" if parts else "get"
         elif pattern.name in OF_MEMBERS:
             row = {"member": sender(study), "withdraw_invitation": study.workspace.invitations.get()}
             parts = [study.workspace.slug, *([row[pattern.name].public_id] if pattern.name in row else [])]
