@@ -10,6 +10,7 @@ from annotation.api import (
     attention,
     disagreements,
     keeping,
+    previews,
     progress,
     questions,
     rows,
@@ -43,6 +44,7 @@ from judging.api import (
     monitoring,
     pairs,
     probing,
+    prompts,
     result_pages,
     results as judging,
     routing,
@@ -174,6 +176,21 @@ urlpatterns = [
         questions.questionnaire_answers,
         name="questionnaire_answers",
     ),
+    path("w/<str:workspace>/studies/<str:slug>/preview/", previews.study_preview, name="study_preview"),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/preview/tasks/<int:number>/", previews.rating_screen, name="rating_screen"
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/preview/tasks/<int:number>/differences/",
+        previews.differences,
+        name="shown_differences",
+    ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/preview/questionnaires/<str:moment>/",
+        previews.questionnaire_preview,
+        name="questionnaire_preview",
+    ),
+    path("w/<str:workspace>/markdown/", previews.render_markdown, name="render_markdown"),
     path("w/<str:workspace>/studies/<str:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path(
         "w/<str:workspace>/studies/<str:slug>/self-naming/tasks/",
@@ -384,6 +401,9 @@ urlpatterns = [
     path("judges/", judging.judges, name="judges"),
     path("judges/table/", probing.all_judges, name="all_judges_table"),
     path("judges/<str:public_id>/card/", probing.card, name="judge_card"),
+    path("judges/<str:public_id>/prompt/", prompts.judge_prompt, name="judge_prompt"),
+    path("w/<str:workspace>/prompts/preview/", prompts.preview_prompt, name="preview_prompt"),
+    path("runs/<str:public_id>/verdicts/<int:item>/prompt/", prompts.run_prompt, name="run_prompt"),
     path("judges/<str:public_id>/probes/", probing.probe_judge, name="probe_judge"),
     path("runs/", judging.runs, name="runs"),
     path("runs/<str:public_id>/", judging.run, name="run"),

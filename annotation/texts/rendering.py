@@ -406,6 +406,11 @@ def render_text(text: str) -> RenderedText:
     )
 
 
+def render_once(text: str) -> RenderedText:
+    """Return the same without keeping it, for a text that nobody is likely to see again."""
+    return _rendered(text)
+
+
 def _rendered(text: str) -> RenderedText:
     try:
         blocks, starts, outline, work = _as_markdown(text)

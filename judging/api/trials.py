@@ -1,5 +1,6 @@
 """REST API of trials: a version of a prompt asked about one or a few real answers, before any judge is made of it."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, cast
@@ -32,11 +33,11 @@ from judging.trials.access import trial_read_by
 from judging.trials.chosen_tasks import BENCHMARK, STUDY, tasks_to_try
 from judging.trials.records import KEPT, SIZES, TrialPrice, begin_trial, draft_judge, price_of_trial
 from judging.trials.results import TriedAnswer, TriedCriterion, reason_of, result_of
-from judging.web.judges.forms import LONGEST_PROMPT
+from judging.web.judges.forms import LONGEST_PROMPT, JudgeForm
 
 
-class WantedTrialSerializer(serializers.Serializer[Any]):
-    """A trial to be begun, of answers of a study or of a benchmark."""
+class WantedPromptSerializer(serializers.Serializer[Any]):
+    """A version of a prompt, and an answer of a study or of a benchmark."""
 
     method = serializers.ChoiceField(choices=list(OFFERED))
     model = serializers.CharField(max_length=200, help_text="Name of a model with an endpoint.")
@@ -51,6 +52,11 @@ class WantedTrialSerializer(serializers.Serializer[Any]):
     number = serializers.IntegerField(
         min_value=1, max_value=999_999_999, default=1, help_text="The first answer; after the last comes the first."
     )
+
+
+class WantedTrialSerializer(WantedPromptSerializer):
+    """A trial to be begun, of answers of a study or of a benchmark."""
+
     answers = serializers.ChoiceField(
         choices=SIZES, default=SIZES[0], help_text="How many; several are spread evenly, those that people rated first."
     )
@@ -174,14 +180,10 @@ def start_trial(request: Request, workspace: str) -> ApiResponse:
     """
     found = workspace_to_change(request, workspace)
     asked = checked(WantedTrialSerializer(data=request.data))
-    if asked["method"] not in PROMPTED:
-        raise Unusable(_("The method %(method)s has no prompt to try.") % {"method": asked["method"]})
-    form = judge_form(found, asked)
-    if not form.is_valid():
-        raise refused(form)
+    form = prompt_form(found, asked)
     given = form.cleaned_data
     judge = draft_judge(given["model"], asked["method"], given["prompt"], form.parameters)
-    source = _source(found, asked)
+    source = source_of(found, asked)
     tasks = tasks_to_try(found, asked["method"], source, asked["number"], asked["answers"])
     if not tasks:
         raise Unusable(_("There is no answer there that this method can be asked about."))
@@ -232,7 +234,17 @@ def stop_trial(request: Request, public_id: str) -> ApiResponse:
     return ApiResponse(TrialSerializer(trial_read_by(asking(request), public_id)).data)
 
 
-def _source(workspace: Workspace, asked: dict[str, Any]) -> str:
+def prompt_form(workspace: Workspace, asked: Mapping[str, Any]) -> JudgeForm:
+    """Return the valid form of the page with a version of a prompt. Raises Unusable."""
+    if asked["method"] not in PROMPTED:
+        raise Unusable(_("The method %(method)s has no prompt to try.") % {"method": asked["method"]})
+    form = judge_form(workspace, asked)
+    if not form.is_valid():
+        raise refused(form)
+    return form
+
+
+def source_of(workspace: Workspace, asked: Mapping[str, Any]) -> str:
     """Return what tasks_to_try takes for the study or the benchmark. Raises Unusable."""
     study, benchmark = asked.get("study", ""), asked.get("benchmark", "")
     if bool(study) == bool(benchmark):

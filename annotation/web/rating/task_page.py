@@ -53,12 +53,16 @@ def conditions_of(study: Study, rater: Rater) -> dict[str, Any]:
     return {"language": get_language()} | told | hint_conditions(study, rater)
 
 
-def _earlier_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
+def earlier_turns(instruction: Instruction) -> list[tuple[str, str]]:
     """Return the turns before the request that the response answers, as (role, text)."""
     turns = list(instruction.messages or [])
     while turns and turns[-1].get("role") != "user":
         turns.pop()
-    return [(str(turn.get("role", "")), render_text(str(turn.get("content", "")))) for turn in turns[:-1]]
+    return [(str(turn.get("role", "")), str(turn.get("content", ""))) for turn in turns[:-1]]
+
+
+def _rendered_turns(instruction: Instruction) -> list[tuple[str, RenderedText]]:
+    return [(role, render_text(text)) for role, text in earlier_turns(instruction)]
 
 
 def _place(assignment: Assignment, screen: Screen, progress: Progress) -> dict[str, str]:
@@ -94,7 +98,7 @@ def screen_context(
     return {
         "assignment": assignment,
         "study": study,
-        "earlier": _earlier_turns(instruction),
+        "earlier": _rendered_turns(instruction),
         "instruction": render_text(instruction.text),
         "hint": render_text(instruction.hint) if assignment.conditions.get(HINT) and instruction.hint else None,
         "screen": screen,
@@ -120,7 +124,7 @@ def fresh_task(
     task, study = assignment.task, assignment.task.study
     instruction = task.response_a.instruction
     texts = {"instruction": render_text(instruction.text)}
-    turns = _earlier_turns(instruction)
+    turns = _rendered_turns(instruction)
     texts |= {f"turn{place}": turn for place, (_role, turn) in enumerate(turns)}
     if assignment.conditions.get(HINT) and instruction.hint:
         texts["hint"] = render_text(instruction.hint)

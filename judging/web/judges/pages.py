@@ -31,6 +31,7 @@ from judging.methods.spec import Transport
 from judging.methods.weighted import FITTED
 from judging.models import Alignment, Judge, JudgeRun, PromptTrial
 from judging.trials.chosen_tasks import task_sources
+from judging.trials.records import draft_judge
 from judging.web.judges.forms import JudgeForm, MethodForm
 from judging.web.judges.method_messages import MethodWords, all_methods, method_words
 from judging.web.judges.prompt_preview import PromptPreview, prompt_preview
@@ -209,16 +210,9 @@ def _preview(request: HttpRequest, form: JudgeForm, method: str) -> PromptPrevie
     """None if the form has an error, or the source has no task."""
     if not form.is_valid():
         return None
-    model = form.cleaned_data["model"]
-    return prompt_preview(
-        workspace=model.workspace,
-        method=method,
-        model=model,
-        prompt=form.cleaned_data["prompt"],
-        parameters=form.parameters,
-        source=request.POST.get("source", ""),
-        number=_number(request),
-    )
+    given = form.cleaned_data
+    judge = draft_judge(given["model"], method, given["prompt"], form.parameters)
+    return prompt_preview(judge, source=request.POST.get("source", ""), number=_number(request))
 
 
 def judge_made(form: JudgeForm, method: str, user: User) -> Judge | None:

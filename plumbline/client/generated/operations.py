@@ -1386,6 +1386,20 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("judges/{}/card/", public_id))
         return answered
 
+    def judge_prompt(
+        self, public_id: str, *, benchmark: str = "", number: int | None = None, study: str = ""
+    ) -> shapes.NumberedPrompt:
+        """Return what a judge would ask its model about an answer of a study or of a benchmark.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.NumberedPrompt = self._transport.answer(
+            "GET",
+            address("judges/{}/prompt/", public_id),
+            query={"benchmark": benchmark, "number": number, "study": study},
+        )
+        return answered
+
     def judge_table(self, workspace: str, slug: str) -> dict[str, Any]:
         """All that was measured of a study's judges, a row for each: `manage.py judge_card --study STUDY --json`.
 
@@ -1810,6 +1824,16 @@ class Operations:
         )
         return answered
 
+    def preview_prompt(self, workspace: str, body: shapes.WantedPrompt) -> shapes.NumberedPrompt:
+        """Return what a version of a prompt would ask a model about an answer, before any judge is made of it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.NumberedPrompt = self._transport.answer(
+            "POST", address("w/{}/prompts/preview/", workspace), body=body
+        )
+        return answered
+
     def probe_judge(self, public_id: str, body: shapes.WantedProbes) -> dict[str, Any]:
         """Start a run of probes of a judge (201 with the run), or price it; 400 with a sentence if it cannot be probed.
 
@@ -1896,6 +1920,18 @@ class Operations:
         )
         return answered
 
+    def questionnaire_preview(
+        self, workspace: str, slug: str, moment: Literal["after", "before"]
+    ) -> shapes.QuestionnairePreview:
+        """Return what raters are asked about themselves at a moment, as they see it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.QuestionnairePreview = self._transport.answer(
+            "GET", address("w/{}/studies/{}/preview/questionnaires/{}/", workspace, slug, moment)
+        )
+        return answered
+
     def rankings(
         self,
         workspace: str,
@@ -1942,6 +1978,16 @@ class Operations:
         Needs a token with the scope `ratings`.
         """
         answered: Iterator[shapes.Rater] = self._transport.rows(address("w/{}/studies/{}/raters/", workspace, slug))
+        return answered
+
+    def rating_screen(self, workspace: str, slug: str, number: int) -> shapes.RatingScreen:
+        """Return a task of a study, or of its plan before the launch, as a rater would see it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.RatingScreen = self._transport.answer(
+            "GET", address("w/{}/studies/{}/preview/tasks/{}/", workspace, slug, number)
+        )
         return answered
 
     def release_rater(self, workspace: str, slug: str, rater: str) -> shapes.Released:
@@ -2000,6 +2046,14 @@ class Operations:
         Needs a token with the scope `change`.
         """
         self._transport.answer("DELETE", address("w/{}/webhooks/{}/", workspace, public_id))
+
+    def render_markdown(self, workspace: str, body: shapes.WantedText) -> shapes.RenderedText:
+        """Return a text in Markdown as pages would show it, such as a guideline before it is saved.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.RenderedText = self._transport.answer("POST", address("w/{}/markdown/", workspace), body=body)
+        return answered
 
     def reports(self, workspace: str, slug: str) -> list[shapes.Report]:
         """List the newest stored report of each kind and settings of a study, as its pages show them while people rate.
@@ -2239,6 +2293,15 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("runs/{}/probes/", public_id))
         return answered
 
+    def run_prompt(self, public_id: str, item: int) -> shapes.Prompt:
+        """Return what a run asks, or asked, its model for the verdict of this number; a correction of a reply is not in
+        it.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Prompt = self._transport.answer("GET", address("runs/{}/verdicts/{}/prompt/", public_id, item))
+        return answered
+
     def runs(self) -> Iterator[shapes.Run]:
         """The judge runs, in the order in which they were created.
 
@@ -2411,6 +2474,17 @@ class Operations:
         answered: Iterator[shapes.Checklist] = self._transport.rows("checklists/", {"stage": stage})
         return answered
 
+    def shown_differences(self, workspace: str, slug: str, number: int) -> shapes.Differences:
+        """Return where the two responses of a task differ, as a rater can have it shown; 400 unless they are nearly the
+        same.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.Differences = self._transport.answer(
+            "GET", address("w/{}/studies/{}/preview/tasks/{}/differences/", workspace, slug, number)
+        )
+        return answered
+
     def skipped_tasks(self, workspace: str, slug: str) -> shapes.SkippedTasks:
         """List the tasks that every rater who was given them skipped, most skipped first.
 
@@ -2576,6 +2650,16 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: shapes.StudyState = self._transport.answer("GET", address("w/{}/studies/{}/", workspace, slug))
+        return answered
+
+    def study_preview(self, workspace: str, slug: str) -> shapes.StudyPreview:
+        """Return what a rater of a study reads before the first task, and how many tasks its choices give now.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.StudyPreview = self._transport.answer(
+            "GET", address("w/{}/studies/{}/preview/", workspace, slug)
+        )
         return answered
 
     def study_progress(self, workspace: str, slug: str) -> shapes.Progress:

@@ -935,6 +935,19 @@ class Released(TypedDict):
     released: int
 
 
+class RenderedText(TypedDict):
+    """
+    A text as pages show it.
+    """
+
+    markdown: str
+    html: str
+    words: int
+    minutes: float
+    language: str
+    notes: list[str]
+
+
 class Report(TypedDict):
     kind: str
     settings: Any
@@ -1116,6 +1129,11 @@ class SentInstructions(TypedDict):
     options: NotRequired[dict[str, str]]
 
 
+class SentMessage(TypedDict):
+    role: str
+    content: str
+
+
 class SentPreferences(TypedDict):
     """
     Rows, and what they belong to.
@@ -1206,6 +1224,36 @@ class SharedInstruction(TypedDict):
     gap: float
 
 
+class ShownAnswer(TypedDict):
+    value: str
+    text: str
+
+
+class ShownChoice(TypedDict):
+    value: str
+    label: str
+    description: str
+    key: str
+    stars: str
+
+
+class ShownSection(TypedDict):
+    heading: str
+    level: int
+    counterpart: int | None
+
+
+class ShownTurn(TypedDict):
+    role: str
+    text: RenderedText
+
+
+class ShownVerdict(TypedDict):
+    answer: str
+    reason: str
+    quotations: list[str]
+
+
 class SideVerdict(TypedDict):
     """
     The judge's answer to one criterion, beside the mean of people's.
@@ -1228,6 +1276,11 @@ class Significance(TypedDict):
     high: float
     n: int
     clusters: int
+
+
+class SkipReason(TypedDict):
+    value: str
+    label: str
 
 
 class SkippedTask(TypedDict):
@@ -1278,6 +1331,19 @@ class StoredRows(TypedDict):
     imported: int | None
     row_errors: list[RowError]
     remarks: list[str]
+
+
+class StudyPreview(TypedDict):
+    """
+    What a rater of the study reads before the tasks, and which tasks there are.
+    """
+
+    tasks: int
+    first_of_rubrics: list[int]
+    without_rubric: int
+    absent: int
+    consent: RenderedText
+    guideline: RenderedText | None
 
 
 class Submission(TypedDict):
@@ -1857,6 +1923,44 @@ class WantedProlificStudy(TypedDict):
     study_id: NotRequired[str]
 
 
+class WantedPrompt(TypedDict):
+    """
+    A version of a prompt, and an answer of a study or of a benchmark.
+    """
+
+    method: Literal[
+        "checklist",
+        "overall",
+        "overall_with_checklist",
+        "stars",
+        "stars_objective",
+        "pair_of_three",
+        "pair_of_three_reference",
+        "pair_of_four",
+        "pair_of_five",
+        "graded_score",
+        "instruction_check",
+        "embedding",
+        "perplexity",
+        "random",
+        "shorter",
+        "longer",
+        "rouge",
+        "rouge_1",
+        "first",
+        "second",
+        "composite",
+    ]
+    model: str
+    prompt: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    parameters: NotRequired[dict[str, Any]]
+    study: NotRequired[str]
+    benchmark: NotRequired[str]
+    number: NotRequired[int]
+
+
 class WantedProposal(TypedDict):
     model: str
     judge: NotRequired[str]
@@ -2004,6 +2108,10 @@ class WantedStudy(TypedDict):
     stop_models: NotRequired[list[str]]
     stop_error: NotRequired[float]
     launch: NotRequired[bool]
+
+
+class WantedText(TypedDict):
+    text: str
 
 
 class WantedTexts(TypedDict):
@@ -2189,6 +2297,23 @@ class AskedCriterion(TypedDict):
     levels: NotRequired[list[Level]]
     may_not_apply: NotRequired[bool]
     numbers: NotRequired[str]
+
+
+class AskedOfRater(TypedDict):
+    """
+    A question of a questionnaire as raters see it.
+    """
+
+    key: str
+    kind: str
+    text: str
+    required: bool
+    options: list[ShownAnswer]
+    low_label: str
+    high_label: str
+    minimum: float | None
+    maximum: float | None
+    longest: int | None
 
 
 class BenchmarkFiles(TypedDict):
@@ -2638,6 +2763,21 @@ class ModelErrors(TypedDict):
     passages: list[Passage]
 
 
+class NumberedPrompt(TypedDict):
+    """
+    What a model is asked about one answer, or why it cannot be asked.
+    """
+
+    about: str
+    messages: list[SentMessage]
+    parameters: dict[str, Any]
+    schema: dict[str, Any] | None
+    tokens: int
+    problem: str
+    number: int
+    of: int
+
+
 class Participants(TypedDict):
     proposers: People
     voters: People
@@ -2676,6 +2816,19 @@ class Progress(TypedDict):
     raters: list[RaterProgress]
 
 
+class Prompt(TypedDict):
+    """
+    What a model is asked about one answer, or why it cannot be asked.
+    """
+
+    about: str
+    messages: list[SentMessage]
+    parameters: dict[str, Any]
+    schema: dict[str, Any] | None
+    tokens: int
+    problem: str
+
+
 class Questionnaire(TypedDict):
     """
     What raters are asked about themselves before their first task, or after their last one.
@@ -2685,6 +2838,11 @@ class Questionnaire(TypedDict):
     version: int
     questions: list[Any]
     versions: list[Version]
+
+
+class QuestionnairePreview(TypedDict):
+    moment: Literal["before", "after"]
+    questions: list[AskedOfRater]
 
 
 class Rater(TypedDict):
@@ -2852,6 +3010,36 @@ class SentTruth(TypedDict):
     rows: list[TruthRow]
     on_error: NotRequired[Literal["fail", "skip"]]
     options: NotRequired[dict[str, str]]
+
+
+class ShownChange(TypedDict):
+    kind: Literal["same", "only_a", "only_b"]
+    text: str
+    coarse: bool
+
+
+class ShownCriterion(TypedDict):
+    """
+    A question as the screen shows it.
+    """
+
+    number: int
+    key: str
+    text: str
+    role: str
+    shape: Literal["levels", "steps", "number"]
+    choices: list[ShownChoice]
+    minimum: float
+    maximum: float
+    may_not_apply: bool
+    verdict: ShownVerdict | None
+
+
+class ShownResponse(TypedDict):
+    letter: str
+    name: str
+    text: RenderedText
+    sections: list[ShownSection]
 
 
 class Study(TypedDict):
@@ -3070,6 +3258,14 @@ class ComparedInstruction(TypedDict):
     pair: list[SideVerdict]
 
 
+class Differences(TypedDict):
+    """
+    Two nearly identical responses as runs of text; leaving out one kind gives the text of the other.
+    """
+
+    changes: list[ShownChange]
+
+
 class MonitorState(TypedDict):
     id: str
     workspace: str
@@ -3087,3 +3283,25 @@ class MonitorState(TypedDict):
     baseline: int
     rounds: list[Round]
     others: list[UnfinishedRound]
+
+
+class RatingScreen(TypedDict):
+    """
+    A task as a rater of the study sees it; it names no model.
+    """
+
+    number: int
+    tasks: int
+    task: str | None
+    study: str
+    layout: Literal["single", "pair"]
+    headed: str
+    part: str
+    earlier: list[ShownTurn]
+    instruction: RenderedText
+    hint: RenderedText | None
+    responses: list[ShownResponse]
+    near_duplicates: bool
+    questions: list[ShownCriterion]
+    one_key: bool
+    skip_reasons: list[SkipReason]

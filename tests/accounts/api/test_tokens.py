@@ -47,7 +47,7 @@ MORE = {
     "/adjudication/": ["put"],
     "/self-naming/": ["put"],
     "/studies/{slug}/rubric/": ["put"],
-    "/questionnaires/{moment}/": ["put"],
+    "{slug}/questionnaires/{moment}/": ["put"],
     "/cohorts/": ["post"],
     "/cohorts/{id}/": ["patch"],
     "/pay/": ["put"],
@@ -95,6 +95,7 @@ OF_RUN = {
     "compare_runs": lambda run: [],
     "compared_verdicts": lambda run: [],
     "verdict": lambda run: [run.items.first().pk],
+    "run_prompt": lambda run: [run.items.first().pk],
     "run_file": lambda run: ["report.json"],
     "run_items": lambda run: [],
 }
@@ -117,6 +118,7 @@ NAMING = {
     "drop_self_naming": "change",
     "history": "ratings",
 }
+PREVIEWED = ("study_preview", "rating_screen", "shown_differences", "questionnaire_preview")
 OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
 CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
 OF_BENCHMARK = {
@@ -305,6 +307,11 @@ SCOPES = {
     "compare_runs": "read",
     "compared_verdicts": "read",
     "verdict": "ratings",
+    "run_prompt": "read",
+    "judge_prompt": "read",
+    "preview_prompt": "read",
+    "render_markdown": "read",
+    **dict.fromkeys(PREVIEWED, "read"),
     "run_file": "read",
     "run_items": "read",
     "start": "run",
@@ -329,6 +336,9 @@ OF_STUDY = {
     "browser_requests": lambda study: [],
     "answer_browser": lambda study: [BrowserRequest.objects.get(participant__study=study).pk, "admit"],
     "study_progress": lambda study: [],
+    "study_preview": lambda study: [],
+    **dict.fromkeys(("rating_screen", "shown_differences"), lambda study: [1]),
+    "questionnaire_preview": lambda study: ["before"],
     "plan": lambda study: [],
     "result_page": lambda study: ["agreement"],
     "tasks": lambda study: [],
@@ -482,6 +492,7 @@ def addresses(study, run, fit):
         "bridge": run.public_id,
         "run_probes": run.public_id,
         "judge_card": run.judge.rater.public_id,
+        "judge_prompt": run.judge.rater.public_id,
         "fit": fit.public_id,
     }
     of |= dict.fromkeys(("scores", "reports", "export"), study.slug)
@@ -575,7 +586,7 @@ def addresses(study, run, fit):
             parts = [study.workspace.slug, study.slug, *OF_STUDY[pattern.name](study)]
             method = "post" if pattern.name in POSTED else "delete" if pattern.name in DELETED else "get"
             yield pattern.name, reverse(f"api:{pattern.name}", args=parts), method
-        elif pattern.name in ("make_judge", "make_monitor", "start_trial"):
+        elif pattern.name in ("make_judge", "make_monitor", "start_trial", "preview_prompt", "render_markdown"):
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "post"
         elif pattern.name in OF_WORKSPACE:
             yield pattern.name, reverse(f"api:{pattern.name}", args=[study.workspace.slug]), "get"
