@@ -85,7 +85,7 @@ class ShownResponseSerializer(serializers.Serializer[Any]):
 
 class ShownChoiceSerializer(serializers.Serializer[Any]):
     value = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # the base class has a label of its own
     description = serializers.CharField(help_text="What is shown of the choice on focus, or empty.")
     key = serializers.CharField(help_text="The key that chooses it, or empty.")
     stars = serializers.CharField(help_text="The stars drawn beside it, or empty.")
@@ -116,7 +116,7 @@ class ShownCriterionSerializer(serializers.Serializer[Any]):
 
 class SkipReasonSerializer(serializers.Serializer[Any]):
     value = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # likewise
 
 
 class RatingScreenSerializer(serializers.Serializer[Any]):
@@ -164,7 +164,7 @@ class AskedOfRaterSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     kind = serializers.CharField()
     text = serializers.CharField()
-    required = serializers.BooleanField()
+    required = serializers.BooleanField()  # type: ignore[assignment]  # likewise
     options = ShownAnswerSerializer(many=True, help_text="Of a choice, or the points of a scale.")
     low_label = serializers.CharField(help_text="At the low end of a scale, or empty.")
     high_label = serializers.CharField()
