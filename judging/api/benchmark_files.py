@@ -16,7 +16,7 @@ from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable, asking, checked, workspace_to_change
 from accounts.models import Workspace
 from accounts.permissions import workspaces_led_by
-from annotation.web.uploads.api import BadRowSerializer, sent_file, uploaded_to
+from annotation.web.uploads.api import BadRowSerializer, no_upload, sent_file, uploaded_to
 from annotation.web.uploads.machine import bad_rows_shown, problem_shown
 from core.errors import UserError
 from core.messages.rendering import for_reader
@@ -94,6 +94,8 @@ def upload_benchmark_files(request: Request, workspace: str) -> Response:
             )
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
+    except FileNotFoundError as problem:  # discarded by somebody else in this moment
+        raise no_upload(asked["tasks"]) from problem
     if tasks:
         tasks.discard()
     return Response(_said(upload), status=201)

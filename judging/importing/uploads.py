@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User, Workspace
 from core.errors import UserError
+from core.tables.bad_rows import BadRow
 from core.tables.rows_left_out import SkippedRows
 from core.uploads.carrying_out import Shown, carried_out
 from core.uploads.kept_files import LOADED, LOADING, KeptUpload, Sent, name_of, new_upload, remove_old
@@ -100,7 +101,12 @@ def _loaded(upload: Upload, skipped: SkippedRows) -> Upload:
     benchmark = registered(upload.benchmark)
     with tempfile.TemporaryDirectory(dir=upload.folder) as unpacked:
         links = unpack(archive, Path(unpacked))
-        files = benchmark.files(root_in(Path(unpacked)), tasks)
+        try:
+            files = benchmark.files(root_in(Path(unpacked)), tasks)
+        except BadRow as problem:
+            # The reader knows the file's name, not the folder where it was unpacked.
+            file = upload.tasks if problem.file == str(tasks) else upload.file
+            raise BadRow(file, problem.line, problem.reason, problem.remedy) from problem
         parts = chosen_parts(files)
         shown = _Shown(replace(upload, state=LOADING, total=sum(part.size for part in parts)))
         shown.upload.save()

@@ -326,13 +326,16 @@ def uploaded_to(workspace: Workspace, public_id: str) -> TableUpload:
     """Return a file that was uploaded to the workspace. Raises Unusable where it has none that can still be read."""
     found = known_table(public_id)
     if found is None or found.workspace != workspace.pk or found.is_over:
-        raise Unusable(
-            _("This workspace has no uploaded file %(id)s. Send it to uploads/ first, and name its id.")
-            % {"id": repr(public_id)}
-        )
+        raise no_upload(public_id)
     if found.is_at_work:
         raise Unusable(_("A worker is reading this file. Wait until it is done."))
     return found
+
+
+def no_upload(public_id: str) -> Unusable:
+    """The refusal of an id of which the workspace has no uploaded file."""
+    text = _("This workspace has no uploaded file %(id)s. Send it to uploads/ first, and name its id.")
+    return Unusable(text % {"id": repr(public_id)})
 
 
 def _found(request: Request, public_id: str) -> TableUpload:

@@ -146,6 +146,12 @@ def test_only_a_file_of_the_same_workspace_is_taken_as_tasks(study, tasks_file, 
     assert len(list(kept_tables())) == 1 and not list(uploads.uploads())
 
 
+def test_tasks_that_vanish_before_they_are_read_are_a_refusal(tasks_file, send):
+    name = tasks_file()
+    known_table(name).path.unlink()
+    assert "no uploaded file" in send(results(), f"{OF_RESULTS}&tasks={name}", 400)["detail"]
+
+
 def test_a_file_of_tasks_stays_while_it_is_read_or_the_archive_is_refused(study, tasks_file, send, call):
     send(clone())
     name = tasks_file()
