@@ -112,7 +112,7 @@ class ComparedInstructionSerializer(serializers.Serializer[ComparedItem]):
 @needs(Scope.READ)
 def compare_models(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return how far two models of a leaderboard differ on the instructions that both answered, by category too."""
-    pair = _pair(request, workspace, slug, GAP)
+    pair = pair_asked(request, workspace, slug, GAP)
     difference, board = pair.difference, pair.board
     told = {
         "judge": board.judge.name,
@@ -146,7 +146,7 @@ def compared_instructions(request: Request, workspace: str, slug: str) -> ApiRes
     order = request.query_params.get("order", GAP)
     if order not in SORTS:
         raise Unusable(_("%(field)s must be one of: %(known)s.") % {"field": "order", "known": ", ".join(SORTS)})
-    pair = _pair(request, workspace, slug, order)
+    pair = pair_asked(request, workspace, slug, order)
     pages = VerdictPages()
     rows: list[Any] = pages.paginate_queryset(cast(Any, list(pair.rows)), request) or []
     return pages.get_paginated_response(SharedInstructionSerializer(rows, many=True).data)
@@ -157,7 +157,7 @@ def compared_instructions(request: Request, workspace: str, slug: str) -> ApiRes
 @needs(Scope.RATINGS)
 def compared_instruction(request: Request, workspace: str, slug: str, instruction: str) -> ApiResponse:
     """Return one instruction in full: both responses, the judge's verdicts and reasons, and people's means beside them."""
-    pair = _pair(request, workspace, slug, GAP)
+    pair = pair_asked(request, workspace, slug, GAP)
     row = next((one for one in pair.rows if one.public_id == instruction), None)
     if row is None:
         raise NotFound(_("The two models do not have this instruction in common."))
@@ -171,7 +171,8 @@ def _filters(request: Request) -> Filters:
     return replace(given, groups="", discredited=False, weights=given.weights or EQUAL)
 
 
-def _pair(request: Request, workspace: str, slug: str, order: str) -> ModelPair:
+def pair_asked(request: Request, workspace: str, slug: str, order: str) -> ModelPair:
+    """Return the two models of the leaderboard that the address names. Raises Unusable."""
     benchmark = benchmark_to_read(request, workspace, slug)
     first, second = (request.query_params.get(name, "") for name in ("first", "second"))
     if not first or not second or first == second:
