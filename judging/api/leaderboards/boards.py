@@ -35,6 +35,11 @@ from judging.published.registry import table_numbered, tables_of
 from judging.scores.metrics import METRICS
 from judging.web.leaderboards.paper_layout import failed_on, list_json, scripted_on
 
+JUDGE = OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark.")
+WEIGHTS = OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit.")
+EXPERIMENT = OpenApiParameter("experiment", str, description="Experiment; default: main.")
+MARGIN = OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie.")
+
 
 class BoardQuerySerializer(serializers.Serializer[Any]):
     """The filters of a leaderboard, as on its page."""
@@ -133,12 +138,12 @@ def paper_table(request: Request, workspace: str, slug: str, number: str) -> Api
 
 
 RANKED = [
-    OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
-    OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+    JUDGE,
+    WEIGHTS,
     OpenApiParameter("measure", str, description="Score to rank by, if not the judge's default."),
-    OpenApiParameter("experiment", str, description="Experiment; default: main."),
+    EXPERIMENT,
     OpenApiParameter("tag", str, description="Only instructions with this tag, on both boards."),
-    OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie."),
+    MARGIN,
     OpenApiParameter("with_judge", str, description="Judge of the other board."),
     OpenApiParameter("with_benchmark", str, description="Benchmark of the other board; default: this one."),
     OpenApiParameter("with_measure", str, description="Score of the other board."),
@@ -199,10 +204,7 @@ def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) ->
     return board, ranked_scores(board, f"{benchmark.slug}, {judge}")
 
 
-BY_LENGTH = [
-    OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
-    OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
-]
+BY_LENGTH = [JUDGE, WEIGHTS]
 
 
 @extend_schema(operation_id="lengths", parameters=BY_LENGTH, responses=OpenApiTypes.OBJECT)

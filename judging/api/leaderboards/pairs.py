@@ -19,6 +19,7 @@ from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.api import benchmark_to_read
+from judging.api.leaderboards.boards import EXPERIMENT, JUDGE, MARGIN, WEIGHTS
 from judging.api.results import VerdictPages
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.model_pairs import GAP, SORTS, ComparedItem, ModelPair, compared_item, model_pair
@@ -27,16 +28,16 @@ from judging.leaderboards.weighting import EQUAL
 from judging.scores.paired_difference import Difference
 
 ASKED = [
-    OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
+    JUDGE,
     OpenApiParameter("first", str, required=True, description="Name of a model of the leaderboard."),
     OpenApiParameter("second", str, required=True, description="Name of another one."),
-    OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+    WEIGHTS,
     OpenApiParameter("measure", str, description="Score to compare by, if not the judge's default."),
-    OpenApiParameter("experiment", str, description="Experiment; default: main."),
+    EXPERIMENT,
     OpenApiParameter("category", str, description="Only instructions of this category."),
     OpenApiParameter("language", str, description="Only instructions in this language."),
     OpenApiParameter("tag", str, description="Only instructions with this tag."),
-    OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie."),
+    MARGIN,
     OpenApiParameter("excluded", str, enum=[SHOWN], description="Count people's excluded answers too."),
 ]
 
