@@ -50,7 +50,7 @@ def of_budget(read: str, write: str) -> Callable[[View], View]:
     """Decorate the address of a run's budget with its methods and scopes; `read` and `write` are their operations."""
 
     def addressed(view: View) -> View:
-        put = {"request": BudgetSerializer, "responses": BudgetSerializer, "examples": [ALL_THREE]}
+        put: dict[str, Any] = {"request": BudgetSerializer, "responses": BudgetSerializer, "examples": [ALL_THREE]}
         made: Any = api_view(["GET", "PUT"])(needs(Scope.READ, put=Scope.RUN)(view))
         made = extend_schema(methods=["PUT"], operation_id=write, parameters=[IF_MATCH], **put)(made)
         return cast(View, extend_schema(methods=["GET"], operation_id=read, responses=BudgetSerializer)(made))

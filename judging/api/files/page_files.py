@@ -3,7 +3,7 @@
 The files are those that the page offers for download, made by the same code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view
-from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
@@ -65,16 +66,14 @@ class PageFilesSerializer(serializers.Serializer[PageFiles]):
     files = PageFileSerializer(many=True)
 
 
-class AnyType(BaseContentNegotiation):
+class AnyType(DefaultContentNegotiation):
     """Takes any Accept: a file has the one type that its name says, and errors are JSON."""
 
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
-        return parsers[0]
-
     def select_renderer(
-        self, request: Request, renderers: Sequence[Any], format_suffix: str | None = None
-    ) -> tuple[Any, str]:
-        return renderers[0], renderers[0].media_type
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        first = next(iter(renderers))
+        return first, str(first.media_type)
 
 
 def page_file(name: str, title: str) -> PageFile:
