@@ -83,10 +83,7 @@ def fits(request: Request) -> ApiResponse:
 @needs(Scope.READ)
 def fit(request: Request, public_id: str) -> ApiResponse:
     """Show one fit: its weights by category, with their certificate if they were fitted here."""
-    found = visible_or_404(
-        _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)),
-        message=f"There is no fit {public_id!r} in your workspaces.",
-    )
+    found = fit_to_read(request, public_id)
     if found.kind == Fit.Kind.PUBLISHED:
         return ApiResponse({**FitSerializer(found).data, "categories": _published(found)})
     return ApiResponse(fit_to_json(found, rows=request.query_params.get("rows") == "1"))
@@ -187,6 +184,14 @@ def publish(request: Request, public_id: str) -> ApiResponse:
     except FitRefused as problem:
         raise Unusable(refusal_words(problem)) from problem
     return ApiResponse(FitSerializer(made).data)
+
+
+def fit_to_read(request: Request, public_id: str) -> Fit:
+    """Return the weights of this id or name, for somebody who may read them; else 404."""
+    return visible_or_404(
+        _readable(request).filter(Q(public_id=public_id) | Q(published_name=public_id)),
+        message=f"There is no fit {public_id!r} in your workspaces.",
+    )
 
 
 def _published(found: Fit) -> list[dict[str, object]]:

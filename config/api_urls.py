@@ -42,7 +42,6 @@ from judging.api import (
     library as library_loading,
     making,
     monitoring,
-    pairs,
     probing,
     prompts,
     result_pages,
@@ -51,6 +50,8 @@ from judging.api import (
     runs,
     trials,
 )
+from judging.api.files.addresses import FILE_ADDRESSES
+from judging.api.leaderboards import boards, pairs
 
 app_name = "api"
 urlpatterns = [
@@ -352,6 +353,7 @@ urlpatterns = [
     path("w/<str:workspace>/studies/<str:slug>/fits/", calibration.make_fit, name="make_fit"),
     path("fits/<str:public_id>/publish/", calibration.publish, name="publish"),
     # judging
+    *FILE_ADDRESSES,
     path("w/<str:workspace>/library/", library_loading.load_library, name="load_library"),
     path("w/<str:workspace>/demonstration/", library_loading.demonstration, name="demonstration"),
     path("w/<str:workspace>/studies/<str:slug>/results/<str:page>/", result_pages.result_page, name="result_page"),
@@ -421,7 +423,7 @@ urlpatterns = [
     path("runs/<str:public_id>/verdicts/<int:item>/", runs.verdict, name="verdict"),
     path("runs/<str:public_id>/files/<str:name>/", runs.run_file, name="run_file"),
     path("runs/<str:public_id>/items/", runs.run_items, name="run_items"),
-    path("w/<str:workspace>/leaderboards/<str:slug>/", judging.board, name="board"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/", boards.board, name="board"),
     path("w/<str:workspace>/leaderboards/<str:slug>/compare/", pairs.compare_models, name="compare_models"),
     path(
         "w/<str:workspace>/leaderboards/<str:slug>/compare/instructions/",
@@ -433,9 +435,9 @@ urlpatterns = [
         pairs.compared_instruction,
         name="compared_instruction",
     ),
-    path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", judging.rankings, name="rankings"),
-    path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", judging.lengths, name="lengths"),
-    path("w/<str:workspace>/benchmarks/<str:slug>/tables/", judging.paper_tables, name="paper_tables"),
-    path("w/<str:workspace>/benchmarks/<str:slug>/tables/<str:number>/", judging.paper_table, name="paper_table"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/rankings/", boards.rankings, name="rankings"),
+    path("w/<str:workspace>/leaderboards/<str:slug>/lengths/", boards.lengths, name="lengths"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/tables/", boards.paper_tables, name="paper_tables"),
+    path("w/<str:workspace>/benchmarks/<str:slug>/tables/<str:number>/", boards.paper_table, name="paper_table"),
     *api_urlpatterns,
 ]

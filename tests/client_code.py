@@ -157,17 +157,17 @@ def _shape(described: dict) -> str:
 
 
 def _returned(responses: dict, *, paged: bool) -> str:
-    """Return the type of the answers of status 200 to 299."""
+    """Return the type of the answers of status 200 to 299; a download waits for a file that is not there yet."""
     found = []
     for status, response in sorted(responses.items()):
         if status.startswith("2"):
             content = response.get("content", {})
             found.append(_answered(content, paged=paged) if content else "None")
-    return " | ".join(dict.fromkeys(found))
+    return "Download" if "Download" in found else " | ".join(dict.fromkeys(found))
 
 
 def _answered(content: dict, *, paged: bool) -> str:
-    if "application/json" not in content:
+    if content.keys() - {"application/json"}:
         return "Download"
     described = content["application/json"]["schema"]
     if paged:

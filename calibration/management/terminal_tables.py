@@ -1,14 +1,53 @@
-"""Tables in the terminal: turned, or in several parts beneath each other, where they are wider than it."""
+"""Results of commands: JSON, a table as a file, or tables in the terminal, turned or parted where they are wider."""
 
-from collections.abc import Sequence
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from django.core.management.base import OutputWrapper
 from rich.cells import cell_len
+from rich.console import Console
 from rich.table import Table as TerminalTable
 
 from calibration.web.blocks import Table
+from calibration.web.table_files import as_csv, as_latex, as_markdown
 
 BORDER = 3
 """Characters that each column takes beside its text, and the table once more."""
+
+
+def print_result(
+    out: OutputWrapper,
+    options: Mapping[str, Any],
+    *,
+    told: Callable[[], object],
+    opening: str,
+    table: Table,
+    titled: Sequence[tuple[str, Table]],
+    notes: Sequence[str] = (),
+) -> None:
+    """Print a result in the shape that the options name: `told` as JSON, the `table` as CSV or LaTeX, with the `opening`
+    in Markdown, or the opening, the `titled` tables and the notes in the terminal.
+    """
+    if options["json"]:
+        out.write(json.dumps(told(), ensure_ascii=False, indent=2))
+    elif options["csv"]:
+        out.write(as_csv(table).removeprefix("\ufeff"), ending="")
+    elif options["latex"]:
+        out.write(as_latex(table), ending="")
+    elif options["markdown"]:
+        out.write(f"{opening}\n\n{as_markdown(table)}", ending="")
+    else:
+        paper = io.StringIO()
+        console = Console(file=paper, width=None if out.isatty() else 120)
+        console.print(opening, markup=False, highlight=False)
+        for title, one in titled:
+            for part in terminal_tables(one, console.width, title=title):
+                console.print(part)
+        for note in notes:
+            console.print(note, markup=False, highlight=False)
+        out.write(paper.getvalue(), ending="")
 
 
 def terminal_tables(table: Table, width: int, *, title: str = "") -> list[TerminalTable]:

@@ -5,9 +5,9 @@ figures state their age, and a report that is older than the last answer is reco
 more often than `calibration.report_store.refreshes` allows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,23 +24,24 @@ from annotation.models import Study
 from annotation.monitoring.progress import Tally, category_rows, rater_rows, tally_of, totals
 from annotation.monitoring.stored_progress import is_large
 from annotation.studies.access import study_read_by
-from calibration.report_store.questions import are_current, state_read_once
+from calibration.report_store.questions import are_current, question_of, state_read_once
 from calibration.report_store.refreshes import refresh
 from calibration.report_store.state import scores_of
 from calibration.reports.agreement import AGREEMENT, AgreementReport, agreement_report, agreement_settings
 from calibration.reports.cache import SLOW_SCORES, latest_report
 from calibration.reports.codec import Missing, read_back
-from calibration.reports.freshness import BUILD
+from calibration.reports.freshness import BUILD, Freshness, shown_report, together
 from calibration.reports.progress.pace import PACE, PaceReport
 from calibration.reports.progress.stopping import (
     STOPPING,
     StoppingReport,
+    newest_row,
     newest_stopping,
     states_question,
     stopping_settings,
 )
 from calibration.reports.raters import RATERS, RatersReport, rater_settings
-from calibration.reports.registry import Settings, report_of
+from calibration.reports.registry import ReportKind, Settings, report_of
 from calibration.web.agreement.page import opening as agreement_opening
 from calibration.web.answer_notes import answer_notes
 from calibration.web.blocks import Block, ResultPage
@@ -88,16 +89,21 @@ class DeskFigures:
     outdated: bool
 
 
-SHOWN_REPORTS: tuple[tuple[str, Settings], ...] = (
-    (AGREEMENT.name, agreement_settings()),
-    (RATERS.name, rater_settings()),
-    (PACE.name, {}),
+SHOWN_REPORTS: tuple[tuple[ReportKind[Any], Settings], ...] = (
+    (AGREEMENT, agreement_settings()),
+    (RATERS, rater_settings()),
+    (PACE, {}),
 )
 
 
-def shown_reports(study: Study) -> tuple[tuple[str, Settings], ...]:
+def reports_shown(study: Study) -> tuple[tuple[ReportKind[Any], Settings], ...]:
     """The kinds and settings of the reports that the dashboard shows: that on stopping where the study has a question."""
-    return (*SHOWN_REPORTS, (STOPPING.name, stopping_settings())) if states_question(study) else SHOWN_REPORTS
+    return (*SHOWN_REPORTS, (STOPPING, stopping_settings())) if states_question(study) else SHOWN_REPORTS
+
+
+def shown_reports(study: Study) -> tuple[tuple[str, Settings], ...]:
+    """The same with the names of the kinds."""
+    return tuple((kind.name, settings) for kind, settings in reports_shown(study))
 
 
 def refresh_small(study: Study) -> None:
@@ -201,6 +207,32 @@ def desk_blocks(study: Study, tally: Tally | None = None, stored: Stored | None 
     if stored.agreement is not None:
         blocks.append(agreement_block(stored.agreement, items=by_items(study)))
     return [block for block in blocks if block is not None]
+
+
+def dashboard_page(study: Study) -> tuple[ResultPage | None, Freshness]:
+    """Return the figures that the dashboard draws, and how old they are; None while one is computed for the first time.
+
+    What is quick to compute is computed now, the rest by a worker that is asked as the dashboard asks it.
+    """
+    title = _("Dashboard")
+    if not scores_of(study):
+        return ResultPage(title, _("Figures appear here once raters have answered."), [], [], empty=True), Freshness()
+    freshness = together(_freshness(study, kind, settings) for kind, settings in reports_shown(study))
+    if freshness.missing and freshness.under_way:
+        return None, freshness
+    with state_read_once():
+        blocks = desk_blocks(study)
+    opening = " ".join(block.answer for block in blocks if block.key in ("stopping", "pace"))
+    return ResultPage(title, opening, blocks, []), freshness
+
+
+def _freshness(study: Study, kind: ReportKind[Any], settings: Settings) -> Freshness:
+    """Have a report computed if need be, and say how old what is shown of it is: of when to stop, that of any day."""
+    found = shown_report(study, kind, settings).freshness
+    if kind is not STOPPING or not found.missing or (row := newest_row(study)) is None:
+        return found
+    since = question_of(study, kind.name, settings).answers_since(row)
+    return replace(found, newest=row.pk, computed_at=row.created_at, answers_since=since, missing=False)
 
 
 @require_safe

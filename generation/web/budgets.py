@@ -1,21 +1,25 @@
 """The budget of a run of any kind, for programs: read, and set also while the run is at work."""
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiExample
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from accounts.api.headers import check_unchanged
+from accounts.api.access import Scope, needs
+from accounts.api.headers import IF_MATCH, check_unchanged
 from accounts.api.lists import asking, checked
 from generation.execution.budget import ceiling_of
 from generation.execution.states import raise_budget
 from generation.llm.protocol.prices import MOST_COUNTED, Ceiling
 from generation.run_fields import AnyRun
 
-BUDGET = OpenApiExample(
+View = TypeVar("View", bound=Callable[..., Any])
+ALL_THREE = OpenApiExample(
     "All three", {"budget_calls": 1000, "budget_tokens": 2_000_000, "budget_money": "20.00"}, request_only=True
 )
 
@@ -40,6 +44,18 @@ class BudgetSerializer(serializers.Serializer[Any]):
         min_value=Decimal("0.000001"),
         help_text="In the currency of the endpoint's prices.",
     )
+
+
+def of_budget(read: str, write: str) -> Callable[[View], View]:
+    """Decorate the address of a run's budget with its methods and scopes; `read` and `write` are their operations."""
+
+    def addressed(view: View) -> View:
+        put: dict[str, Any] = {"request": BudgetSerializer, "responses": BudgetSerializer, "examples": [ALL_THREE]}
+        made: Any = api_view(["GET", "PUT"])(needs(Scope.READ, put=Scope.RUN)(view))
+        made = extend_schema(methods=["PUT"], operation_id=write, parameters=[IF_MATCH], **put)(made)
+        return cast(View, extend_schema(methods=["GET"], operation_id=read, responses=BudgetSerializer)(made))
+
+    return addressed
 
 
 def set_budget(request: Request, found: AnyRun) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def begin(request: Request, workspace: str, slug: str) -> ApiResponse:
 @needs(Scope.READ)
 def alignment(request: Request, public_id: str) -> ApiResponse:
     """What is known of every version; of the test part, what looks found: the output of `manage.py align --json`."""
-    return ApiResponse(stored(alignment_report(_to_read(request, public_id))))
+    return ApiResponse(stored(alignment_report(alignment_to_read(request, public_id))))
 
 
 @extend_schema(operation_id="add_version", request=WantedVersionSerializer, responses=OpenApiTypes.OBJECT)
@@ -138,7 +138,7 @@ def drafts(request: Request, public_id: str) -> ApiResponse:
             "prompt": one.prompt,
             "fault": str(one.fault) if one.fault else "",
         }
-        for one in drafts_of(_to_read(request, public_id))
+        for one in drafts_of(alignment_to_read(request, public_id))
     ]
     return ApiResponse({"drafts": rows})
 
@@ -198,13 +198,13 @@ def look(request: Request, public_id: str) -> ApiResponse:
     return ApiResponse(stored(alignment_report(found)), status=201)
 
 
-def _to_read(request: Request, public_id: str) -> Alignment:
+def alignment_to_read(request: Request, public_id: str) -> Alignment:
     message = f"There is no alignment {public_id!r} in your workspaces."
     return alignment_read_by(asking(request), public_id, message=message)
 
 
 def _to_change(request: Request, public_id: str) -> Alignment:
-    found = _to_read(request, public_id)
+    found = alignment_to_read(request, public_id)
     if not leads_workspace_of(asking(request), found.study):
         raise PermissionDenied("Only owners and leads of this workspace can change its alignments.")
     return found

@@ -17,6 +17,7 @@ from accounts.api.lists import Unusable, asking
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
 from annotation.api.studies import study_to_change, study_to_read
+from annotation.models import Study
 from calibration.reports.codec import stored
 from calibration.reports.registry import report_of, stored_report
 from calibration.statistics.judges.transport import SHAPES
@@ -31,15 +32,15 @@ from judging.comparison.bridging.anchors import (
     started_anchor_run,
 )
 from judging.comparison.bridging.loaded import Scores, loaded_in, loaded_named, scores_read_by
-from judging.comparison.bridging.people_scale import people_json, peoples_scale
+from judging.comparison.bridging.people_scale import PeoplesScale, people_json, peoples_scale
 from judging.comparison.bridging.prices import anchor_price
-from judging.comparison.bridging.run_bridge import run_bridge
+from judging.comparison.bridging.run_bridge import RunBridge, run_bridge
 from judging.comparison.causes import CAUSES_REPORT, causes_settings
 from judging.comparison.fitted_panel import make_fitted_panel
 from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.judge_panel import PANEL, NoPanel, judges_named, panel_json, panel_settings
 from judging.comparison.run_pairs import runs_beside
-from judging.comparison.unrated_models import unrated_models
+from judging.comparison.unrated_models import UnratedModels, unrated_models
 from judging.models import JudgeRun
 from judging.runs.access import SHOWN_WITH_A_RUN, run_read_by, runs_read_by
 from judging.runs.panels import judges_to_ask
@@ -50,31 +51,35 @@ MOST_JUDGES = 50
 """Names of judges that are read from an address."""
 
 
-@extend_schema(
-    operation_id="bridge",
-    parameters=[
-        OpenApiParameter(
-            "old",
-            str,
-            required=True,
-            description="Id of the old judge's run, over the same benchmark, or of a judge whose verdicts came from a file.",
-        ),
-        OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
+BRIDGED = [
+    OpenApiParameter(
+        "old",
+        str,
+        required=True,
+        description="Id of the old judge's run, over the same benchmark, or of a judge whose verdicts came from a file.",
+    ),
+    OpenApiParameter("margin", float, description="Difference that matters, in points of the old scale."),
+]
+
+
+@extend_schema(operation_id="bridge", parameters=BRIDGED, responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
 @needs(Scope.READ)
 def bridge(request: Request, public_id: str) -> ApiResponse:
     """Model means on the scale of an old judge, from this run of a new one: the output of `manage.py bridge --json`."""
+    _new, found, people = bridged(request, public_id)
+    return ApiResponse({**stored(found), "people": people_json(people)})
+
+
+def bridged(request: Request, public_id: str) -> tuple[JudgeRun, RunBridge, PeoplesScale | None]:
+    """Return the run of the new judge, the bridge from the old one, and both on people's scale. Raises Unusable."""
     new = _run_of(request, public_id)
     if not request.query_params.get("old"):
         raise Unusable("Say with old which run is the old judge's.")
     margin = _margin_of(request)
     try:
         old = _old_scores(request, new)
-        found = stored(run_bridge(old, new, margin=margin))
-        return ApiResponse({**found, "people": people_json(peoples_scale(old, new))})
+        return new, run_bridge(old, new, margin=margin), peoples_scale(old, new)
     except UserError as error:
         raise Unusable(str(error)) from error
 
@@ -155,20 +160,23 @@ def loaded_verdicts(request: Request, workspace: str, slug: str) -> ApiResponse:
     return ApiResponse(LoadedVerdictsSerializer(loaded_in([study.workspace], near=study), many=True).data)
 
 
-@extend_schema(
-    operation_id="transport",
-    parameters=[
-        OpenApiParameter("judge", str, required=True, description="Name of a judge of the study's responses."),
-        OpenApiParameter("margin", float, description="Difference that matters, in points of people's scale."),
-        OpenApiParameter("shape", str, enum=list(SHAPES), description="Calibration; default: means."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
+CARRIED = [
+    OpenApiParameter("judge", str, required=True, description="Name of a judge of the study's responses."),
+    OpenApiParameter("margin", float, description="Difference that matters, in points of people's scale."),
+    OpenApiParameter("shape", str, enum=list(SHAPES), description="Calibration; default: means."),
+]
+
+
+@extend_schema(operation_id="transport", parameters=CARRIED, responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
 @needs(Scope.READ)
 def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
     """People's mean of models that nobody rated: the output of `manage.py transport --json`."""
-    study = study_to_read(request, workspace, slug)
+    return ApiResponse(stored(carried(request, study_to_read(request, workspace, slug))))
+
+
+def carried(request: Request, study: Study) -> UnratedModels:
+    """Return people's means of the models that nobody rated, as the address asks. Raises Unusable."""
     given = request.query_params
     shape = given.get("shape") or "means"
     if shape not in SHAPES:
@@ -176,7 +184,7 @@ def transport(request: Request, workspace: str, slug: str) -> ApiResponse:
     margin = _margin_of(request)
     try:
         judge = judge_in(study, given.get("judge", ""))
-        return ApiResponse(stored(unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)))
+        return unrated_models(study, judge, weighting_for(study), margin=margin, shape=shape)
     except UserError as error:
         raise Unusable(str(error)) from error
 

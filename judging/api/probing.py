@@ -40,9 +40,14 @@ from judging.runs.life_cycle import JUDGING, start_run
 @needs(Scope.READ)
 def card(request: Request, public_id: str) -> ApiResponse:
     """A judge's card: what it is, its agreement with people, biases, probes and costs; `manage.py judge_card --json`."""
-    raters = Rater.objects.filter(kind=Rater.Kind.JUDGE, workspace__in=workspaces_read_by(asking(request)))
-    rater = visible_or_404(raters.filter(public_id=public_id))
+    rater = judge_to_read(request, public_id)
     return ApiResponse(stored(judge_card(rater, currency_of(rater.workspace_id))))
+
+
+def judge_to_read(request: Request, public_id: str) -> Rater:
+    """Return the judge, for somebody who may read its results; else 404."""
+    raters = Rater.objects.filter(kind=Rater.Kind.JUDGE, workspace__in=workspaces_read_by(asking(request)))
+    return visible_or_404(raters.filter(public_id=public_id))
 
 
 @extend_schema(operation_id="judge_table", responses=OpenApiTypes.OBJECT)

@@ -1,6 +1,6 @@
 """REST API of a study's result pages: what each page says, with the exact values of its tables, and the planner's plan."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,11 +14,14 @@ from rest_framework.response import Response as ApiResponse
 from accounts.api.access import Scope, needs
 from accounts.api.lists import Unusable
 from annotation.api.studies import study_to_read
-from annotation.models import excluded_shown
+from annotation.models import Study, excluded_shown
 from annotation.monitoring.exclusion import excluded_in
 from calibration.reports.cache import EXCLUDED, SHOWN
+from calibration.reports.freshness import Freshness
 from calibration.web.agreement.detail import DETAIL_PAGE
 from calibration.web.agreement.page import AGREEMENT_PAGE
+from calibration.web.blocks import ResultPage
+from calibration.web.dashboard import dashboard_page
 from calibration.web.freshness import RETRY_SECONDS
 from calibration.web.planner import PlannerForm, plan_page, planner_form
 from calibration.web.rankings.page import RANKINGS_PAGE
@@ -33,8 +36,11 @@ from judging.web.comparison.depth_pages import (
     METHODS_PAGE,
     PANEL_PAGE,
 )
+from judging.web.comparison.pages import judges_page
+from judging.web.judges.table import JUDGE_TABLE_PAGE
 
-PAGES: Mapping[str, PageKind[Any]] = {
+Made = tuple[ResultPage | None, Freshness]
+OF_ONE_REPORT: Mapping[str, PageKind[Any]] = {
     "agreement": AGREEMENT_PAGE,
     "agreement-detail": DETAIL_PAGE,
     "rankings": RANKINGS_PAGE,
@@ -45,7 +51,10 @@ PAGES: Mapping[str, PageKind[Any]] = {
     "judges-methods": METHODS_PAGE,
     "causes": CAUSES_PAGE,
     "panel": PANEL_PAGE,
+    "judge-table": JUDGE_TABLE_PAGE,
 }
+OF_SEVERAL: Mapping[str, Callable[[Study], Made]] = {"dashboard": dashboard_page, "judges": judges_page}
+PAGES = (*OF_ONE_REPORT, *OF_SEVERAL)
 """The result pages by their names in addresses."""
 CHOICES = {
     "criterion": "Key of the criterion; default: that of the page.",
@@ -61,13 +70,15 @@ ON_PAGES = {"with_fit": "with"}
 """Choices that the addresses of pages call otherwise."""
 
 
+ASKED = [
+    *(OpenApiParameter(name, str, description=said) for name, said in CHOICES.items()),
+    OpenApiParameter("excluded", str, enum=[SHOWN], description="Count the answers that a lead excluded too."),
+]
+
+
 @extend_schema(
     operation_id="result_page",
-    parameters=[
-        OpenApiParameter("page", str, "path", enum=list(PAGES)),
-        *(OpenApiParameter(name, str, description=said) for name, said in CHOICES.items()),
-        OpenApiParameter("excluded", str, enum=[SHOWN], description="Count the answers that a lead excluded too."),
-    ],
+    parameters=[OpenApiParameter("page", str, "path", enum=PAGES), *ASKED],
     responses={200: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT},
 )
 @api_view(["GET"])
@@ -76,37 +87,51 @@ def result_page(request: Request, workspace: str, slug: str, page: str) -> ApiRe
     """Return what a result page of a study says: its answer, and each block with the exact values of its table.
 
     It is computed now where that is quick; else a worker computes it, and the answer is the one before with the number
-    of answers since, or 202 where there is none yet.
+    of answers since, or 202 where there is none yet. `dashboard` has the pace of a study and when it may stop.
     """
-    study = study_to_read(request, workspace, slug)
-    if page not in PAGES:
-        raise NotFound(
-            _("There is no result page %(name)s; there are: %(known)s.")
-            % {"name": repr(page[:50]), "known": ", ".join(PAGES)}
-        )
-    given = request.query_params
-    asked = {ON_PAGES.get(name, name): given[name] for name in CHOICES if name in given}
-    excluded = request.query_params.get(EXCLUDED) == SHOWN and excluded_in(task__study=study).answers > 0
-    found, freshness = result_of(study, PAGES[page], asked, excluded=excluded)
+    found, freshness = page_made(request, study_to_read(request, workspace, slug), page)
     if found is None:
         detail = _("This is being computed; ask again in a moment.")
         return ApiResponse({"detail": detail}, status=202, headers={"Retry-After": str(RETRY_SECONDS)})
     return ApiResponse(page_values(found, freshness.values()))
 
 
-@extend_schema(
-    operation_id="plan",
-    parameters=[
-        *(OpenApiParameter(name, str, description=str(one.label)) for name, one in PlannerForm.base_fields.items()),
-        OpenApiParameter("excluded", str, enum=[SHOWN], description="Count the answers that a lead excluded too."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
+def page_made(request: Request, study: Study, page: str) -> Made:
+    """Return the page with the choices of the address, and how old it is; None while it is computed for the first time.
+
+    Raises NotFound where no page has the name.
+    """
+    given = request.query_params
+    excluded = given.get(EXCLUDED) == SHOWN and excluded_in(task__study=study).answers > 0
+    if page in OF_SEVERAL:
+        with excluded_shown(excluded):
+            return OF_SEVERAL[page](study)
+    if page not in OF_ONE_REPORT:
+        raise NotFound(
+            _("There is no result page %(name)s; there are: %(known)s.")
+            % {"name": repr(page[:50]), "known": ", ".join(PAGES)}
+        )
+    asked = {ON_PAGES.get(name, name): given[name] for name in CHOICES if name in given}
+    return result_of(study, OF_ONE_REPORT[page], asked, excluded=excluded)
+
+
+PLANNED = [
+    *(OpenApiParameter(name, str, description=str(one.label)) for name, one in PlannerForm.base_fields.items()),
+    OpenApiParameter("excluded", str, enum=[SHOWN], description="Count the answers that a lead excluded too."),
+]
+
+
+@extend_schema(operation_id="plan", parameters=PLANNED, responses=OpenApiTypes.OBJECT)
 @api_view(["GET"])
 @needs(Scope.READ)
 def plan(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return the precision, hours and cost to expect of a study of some size; what is left out is as the study is now."""
-    study = study_to_read(request, workspace, slug)
+    given, made = planned(request, study_to_read(request, workspace, slug))
+    return ApiResponse({"planned": {name: str(value) for name, value in given.items()}, **page_values(made, {})})
+
+
+def planned(request: Request, study: Study) -> tuple[Mapping[str, str | float], ResultPage]:
+    """Return what is planned, and the page that says what to expect of it. Raises Unusable."""
     with excluded_shown(request.query_params.get(EXCLUDED) == SHOWN):
         form, given = planner_form(study, request.query_params)
     if not form.is_valid():
@@ -115,4 +140,4 @@ def plan(request: Request, workspace: str, slug: str) -> ApiResponse:
     made = plan_page(form)
     if isinstance(made, str):
         raise Unusable(made)
-    return ApiResponse({"planned": {name: str(value) for name, value in given.items()}, **page_values(made, {})})
+    return given, made

@@ -1,7 +1,6 @@
 """REST API of judging: runs with their progress and controls, leaderboards, papers' tables, exports."""
 
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,31 +18,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.lists import Unusable, asking, checked, paged
+from accounts.api.lists import Unusable, asking, paged
 from accounts.permissions import leads_workspace_of, workspaces_read_by
 from annotation.api.studies import study_to_read
 from annotation.models import Study
 from annotation.privacy.reads import note_reading
-from calibration.reports.cache import SHOWN
-from calibration.reports.codec import stored
-from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from core.text import storable
-from generation.api import CURSOR, SIZE, benchmark_to_read
-from generation.models import MAIN_EXPERIMENT, Benchmark
+from generation.api import CURSOR, SIZE
 from judging.archive.export import export_study
 from judging.archive.format_files import file_name, write_format
 from judging.formats.answers import WriteOptions
 from judging.formats.registry import WRITERS, writer_named
-from judging.leaderboards.filters import LONGEST_WEIGHTS, MOST_RIVALS, TAGS, Filters
-from judging.leaderboards.lengths import scores_by_length
-from judging.leaderboards.table import NO_BOARD, requested_board
-from judging.leaderboards.weighting import EQUAL
 from judging.models import Judge, JudgeRun
-from judging.published.computed_tables import shown_tables
-from judging.published.ranking_comparison import RankedScores, compare_rankings, ranked_scores, read_scores
-from judging.published.registry import table_numbered, tables_of
 from judging.runs.access import run_read_by, runs_read_by
 from judging.runs.life_cycle import (
     JUDGING,
@@ -58,8 +46,6 @@ from judging.runs.life_cycle import (
 )
 from judging.runs.verdict_lists import ALL, FILTERS, verdict_list
 from judging.runs.verdict_records import VerdictRecord, verdict_records
-from judging.scores.metrics import METRICS
-from judging.web.leaderboards.paper_layout import failed_on, list_json, scripted_on
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -172,45 +158,6 @@ class VerdictSerializer(serializers.Serializer[VerdictRecord]):
     replies = RawReplySerializer(many=True, allow_null=True, help_text="Every raw reply, where raw=1 asks for them.")
 
 
-class BoardQuerySerializer(serializers.Serializer[Any]):
-    """The filters of a leaderboard, as on its page."""
-
-    judge = serializers.CharField(max_length=200, help_text="Name of a judge that has rated this benchmark.")
-    weights = serializers.CharField(
-        default=EQUAL, max_length=200, help_text="equal, published, or the id, name or study of a fit."
-    )
-    experiment = serializers.CharField(default=MAIN_EXPERIMENT, max_length=50)
-    measure = serializers.ChoiceField(choices=list(METRICS), required=False, help_text="Default: the judge's.")
-    category = serializers.CharField(required=False, max_length=100, help_text="Key of a category.")
-    language = serializers.CharField(required=False, max_length=20)
-    tag = serializers.CharField(required=False, max_length=200)
-    family = serializers.CharField(required=False, max_length=100, help_text="Only models of this family.")
-    smallest = serializers.FloatField(required=False, min_value=0, help_text="Billions of parameters at least.")
-    largest = serializers.FloatField(required=False, min_value=0, help_text="Billions of parameters at most.")
-    least = serializers.IntegerField(
-        required=False, min_value=0, max_value=10**9, help_text="Fewest judged responses of a model that is ranked."
-    )
-    margin = serializers.IntegerField(
-        required=False, min_value=0, max_value=10**9, help_text="A slight win by more characters than this is a tie."
-    )
-    against = serializers.ListField(
-        child=serializers.CharField(max_length=200),
-        required=False,
-        max_length=MOST_RIVALS,
-        help_text="Only against these models.",
-    )
-    groups = serializers.ChoiceField(choices=[TAGS], required=False, help_text="tags: a column for each tag.")
-    group_weights = serializers.CharField(
-        required=False, max_length=LONGEST_WEIGHTS, help_text="Weights of the groups, such as coding=1.25."
-    )
-    discredited = serializers.BooleanField(
-        required=False, help_text="Include verdicts of runs that failed their canary texts; nothing is ranked then."
-    )
-    excluded = serializers.ChoiceField(
-        choices=[SHOWN], required=False, help_text="Count the answers of people that a lead excluded too."
-    )
-
-
 class VerdictPages(PageNumberPagination):
     """Pages by number, because two of the filters order the verdicts by their scores."""
 
@@ -302,138 +249,6 @@ def steer_run(request: Request, public_id: str, verb: str) -> ApiResponse:
     except NotPossible as error:
         raise Unusable(str(error)) from error
     return ApiResponse(state_of(found))
-
-
-@extend_schema(parameters=[BoardQuerySerializer], responses=OpenApiTypes.OBJECT)
-@api_view(["GET"])
-@needs(Scope.READ)
-def board(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """The models of a benchmark ranked by a judge's verdicts, unrounded: the output of `manage.py leaderboard --json`."""
-    benchmark = benchmark_to_read(request, workspace, slug)
-    asked = checked(BoardQuerySerializer(data=request.query_params))
-    against = tuple(dict.fromkeys(asked.pop("against", ())))
-    try:
-        return ApiResponse(requested_board(benchmark, Filters(**asked, against=against)).as_json())
-    except (UserError, *NO_BOARD) as error:
-        raise Unusable(str(error)) from error
-
-
-@extend_schema(operation_id="paper_tables", responses=OpenApiTypes.OBJECT)
-@api_view(["GET"])
-@needs(Scope.READ)
-def paper_tables(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """The tables of a benchmark's paper with their numbers of cells: `manage.py published_table BENCHMARK --json`.
-
-    Counts of a table that is still being computed are null.
-    """
-    benchmark = benchmark_to_read(request, workspace, slug)
-    try:
-        tables = tables_of(benchmark.slug)
-    except UserError as error:
-        raise Unusable(str(error)) from error
-    return ApiResponse(list_json(benchmark.slug, shown_tables(benchmark.workspace, tables)))
-
-
-@extend_schema(operation_id="paper_table", responses=OpenApiTypes.OBJECT)
-@api_view(["GET"])
-@needs(Scope.READ)
-def paper_table(request: Request, workspace: str, slug: str, number: str) -> ApiResponse:
-    """One of them printed beside recomputed, cell by cell: `manage.py published_table BENCHMARK NUMBER --json`.
-
-    202 while it is being computed for the first time.
-    """
-    benchmark = benchmark_to_read(request, workspace, slug)
-    try:
-        table = table_numbered(benchmark.slug, number)
-    except UserError as error:
-        raise Unusable(str(error)) from error
-    (found,) = shown_tables(benchmark.workspace, [table])
-    if found.computed_at is None:
-        return ApiResponse({"detail": "This table is being computed; ask again in a moment."}, status=202)
-    if found.error:
-        raise Unusable(str(found.error))
-    failed = [row.judge.name for row in failed_on(benchmark.workspace, table)]
-    return ApiResponse(found.as_json(failed, scripted_on(benchmark.workspace, found)))
-
-
-@extend_schema(
-    operation_id="rankings",
-    parameters=[
-        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
-        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
-        OpenApiParameter("measure", str, description="Score to rank by, if not the judge's default."),
-        OpenApiParameter("experiment", str, description="Experiment; default: main."),
-        OpenApiParameter("tag", str, description="Only instructions with this tag, on both boards."),
-        OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie."),
-        OpenApiParameter("with_judge", str, description="Judge of the other board."),
-        OpenApiParameter("with_benchmark", str, description="Benchmark of the other board; default: this one."),
-        OpenApiParameter("with_measure", str, description="Score of the other board."),
-        OpenApiParameter("scores", str, description="Instead of another board: lines of a model and its score."),
-        OpenApiParameter("top", int, description="Also over this many best models of the other ranking."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
-@api_view(["GET"])
-@needs(Scope.READ)
-def rankings(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """A board's ranking beside another board's, or beside scores: `manage.py compare_rankings --json`."""
-    benchmark = benchmark_to_read(request, workspace, slug)
-    asked = request.query_params
-    top = asked.get("top", "")
-    if top and not (top.isascii() and top.isdecimal() and 0 < int(top[:6]) < 100_000):
-        raise Unusable("top must be a whole number above 0.")
-    if bool(asked.get("scores")) == bool(asked.get("with_judge")):
-        raise Unusable("Say with what to compare: either scores or with_judge.")
-    if not _is_whole(asked.get("margin", "")):
-        raise Unusable("margin must be a whole number of characters.")
-    other = benchmark_to_read(request, workspace, asked.get("with_benchmark") or slug)
-    try:
-        one = _ranked(benchmark, asked.get("judge", ""), asked.get("measure", ""), request)
-        if asked.get("scores"):
-            second = read_scores(asked["scores"], "scores")
-        else:
-            second = _ranked(other, asked["with_judge"], asked.get("with_measure", ""), request)
-        return ApiResponse(stored(compare_rankings(one, second, top=int(top) if top else None)))
-    except (UserError, NoStatistic) as error:
-        raise Unusable(str(error)) from error
-
-
-def _is_whole(text: str) -> bool:
-    return not text or (text.isascii() and text.isdecimal() and len(text) <= 6)
-
-
-def _ranked(benchmark: Benchmark, judge: str, measure: str, request: Request) -> RankedScores:
-    asked = request.query_params
-    filters = Filters(
-        judge=judge,
-        weights=asked.get("weights") or EQUAL,
-        measure=measure,
-        experiment=asked.get("experiment") or MAIN_EXPERIMENT,
-        tag=asked.get("tag", ""),
-        margin=int(asked["margin"]) if asked.get("margin") else None,
-    )
-    return ranked_scores(requested_board(benchmark, filters), f"{benchmark.slug}, {judge}")
-
-
-@extend_schema(
-    operation_id="lengths",
-    parameters=[
-        OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
-        OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
-    ],
-    responses=OpenApiTypes.OBJECT,
-)
-@api_view(["GET"])
-@needs(Scope.READ)
-def lengths(request: Request, workspace: str, slug: str) -> ApiResponse:
-    """Each model's score by requested length: the output of `manage.py length_scores --json`."""
-    asked = request.query_params
-    benchmark = benchmark_to_read(request, workspace, slug)
-    try:
-        rows = scores_by_length(benchmark, asked.get("judge", ""), asked.get("weights") or EQUAL)
-    except (UserError, NoStatistic) as error:
-        raise Unusable(str(error)) from error
-    return ApiResponse([asdict(row) for row in rows])
 
 
 @extend_schema(

@@ -1,7 +1,9 @@
 """REST API of what a run's page does beside steering it: its name, budget, reviews, checks, files and single verdicts."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,15 +16,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response as ApiResponse
 
 from accounts.api.access import Scope, needs
-from accounts.api.headers import IF_MATCH
 from accounts.api.lists import Unusable, asking, checked
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
 from annotation.api.studies import StudySerializer
+from annotation.models import Study
 from calibration.reports.codec import stored
 from core.errors import UserError
 from core.messages.rendering import for_reader
-from generation.web.budgets import BUDGET, BudgetSerializer, set_budget
+from generation.web.budgets import BudgetSerializer, of_budget, set_budget
 from generation.web.run_controls import download
 from judging.api.results import CriterionScoreSerializer, RunSerializer, VerdictPages, VerdictSerializer, run_to_read
 from judging.comparison.drawn_checks import (
@@ -157,17 +159,7 @@ def label(request: Request, public_id: str) -> ApiResponse:
     return ApiResponse(RunSerializer(found).data)
 
 
-@extend_schema(methods=["GET"], operation_id="run_budget", responses=BudgetSerializer)
-@extend_schema(
-    methods=["PUT"],
-    operation_id="set_run_budget",
-    parameters=[IF_MATCH],
-    request=BudgetSerializer,
-    responses=BudgetSerializer,
-    examples=[BUDGET],
-)
-@api_view(["GET", "PUT"])
-@needs(Scope.READ, put=Scope.RUN)
+@of_budget("run_budget", "set_run_budget")
 def budget(request: Request, public_id: str) -> ApiResponse:
     """Return what a run may spend, or set it (for owners and leads), also while it is running."""
     if request.method != "PUT":
@@ -189,16 +181,9 @@ def budget(request: Request, public_id: str) -> ApiResponse:
 @once
 def reviews(request: Request, public_id: str) -> ApiResponse:
     """Return the studies that review a run's verdicts, or make and open one (for owners and leads)."""
-    if request.method != "POST":
-        found = review_studies_of(run_to_read(request, public_id)).select_related("workspace", "benchmark")
-        return ApiResponse(StudySerializer(found, many=True).data)
-    run = run_to_change(request, public_id)
-    asked = checked(WantedReviewSerializer(data=request.data))
-    try:
-        study = make_review_study(run, sample=asked["sample"], reviewers=asked["reviewers"], by=asking(request))
-    except UserError as problem:
-        raise Unusable(for_reader(problem)) from problem
-    return ApiResponse(StudySerializer(study).data, status=201)
+    return _studies(
+        request, public_id, review_studies_of, make_review_study, wanted=WantedReviewSerializer, said=StudySerializer
+    )
 
 
 @extend_schema(methods=["GET"], operation_id="drawn_checks", responses=DrawnChecksSerializer(many=True))
@@ -215,16 +200,36 @@ def reviews(request: Request, public_id: str) -> ApiResponse:
 @once
 def checks(request: Request, public_id: str) -> ApiResponse:
     """Return the studies of a run's instruction checks with people's agreement, or draw one (for owners and leads)."""
+    return _studies(
+        request,
+        public_id,
+        check_studies_of,
+        make_check_study,
+        wanted=WantedChecksSerializer,
+        said=DrawnChecksSerializer,
+    )
+
+
+def _studies(
+    request: Request,
+    public_id: str,
+    made_of: Callable[[JudgeRun], QuerySet[Study]],
+    make: Callable[..., Study],
+    *,
+    wanted: type[serializers.Serializer[Any]],
+    said: type[StudySerializer],
+) -> ApiResponse:
+    """Return the studies that were made of a run, or with POST make one of what was sent. Raises Unusable."""
     if request.method != "POST":
-        found = check_studies_of(run_to_read(request, public_id)).select_related("workspace", "benchmark")
-        return ApiResponse(DrawnChecksSerializer(found, many=True).data)
+        found = made_of(run_to_read(request, public_id)).select_related("workspace", "benchmark")
+        return ApiResponse(said(found, many=True).data)
     run = run_to_change(request, public_id)
-    asked = checked(WantedChecksSerializer(data=request.data))
+    asked = checked(wanted(data=request.data))
     try:
-        study = make_check_study(run, sample=asked["sample"], raters=asked["raters"], by=asking(request))
+        study = make(run, **asked, by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
-    return ApiResponse(DrawnChecksSerializer(study).data, status=201)
+    return ApiResponse(said(study).data, status=201)
 
 
 @extend_schema(operation_id="verdict", responses=WholeVerdictSerializer)

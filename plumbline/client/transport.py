@@ -19,6 +19,8 @@ MOST_KEPT = 128
 MOST_BYTES_KEPT = 1 << 20
 TO_BE_REPEATED = (429, 503)
 """Answers with which nothing was done, so that every request may be sent again."""
+NOT_YET = 202
+"""The answer about a file that is being made."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds between requests that got no answer; each pause is twice the one before."""
 
@@ -93,7 +95,7 @@ class Transport:
             further |= {name: said[name][0] for name in ("cursor", "page") if name in said}
 
     def download(self, path: str, query: Mapping[str, object] | None = None) -> "Download":
-        """Return a file that has begun to come. Raises PlumblineError."""
+        """Return a file that has begun to come; one that is being made is waited for. Raises PlumblineError."""
         return Download(self._sent("GET", self._url(path, query), {}, None, safe=True, stream=True))
 
     def close(self) -> None:
@@ -141,10 +143,11 @@ class Transport:
                     raise _no_answer(self.base, problem) from problem
                 wait, pause = pause, min(2 * pause, LONGEST_PAUSE)
             else:
-                if response.status_code < 300 or response.status_code == 304:
+                waits = stream and response.status_code == NOT_YET
+                if not waits and (response.status_code < 300 or response.status_code == 304):
                     return response
                 wait = _seconds(response)
-                if response.status_code not in TO_BE_REPEATED or time.monotonic() + wait > until:
+                if not (waits or response.status_code in TO_BE_REPEATED) or time.monotonic() + wait > until:
                     raise _refused(response)
                 response.close()
             time.sleep(wait)
@@ -197,7 +200,7 @@ def _no_answer(base: str, problem: Exception) -> PlumblineError:
 
 def _refused(response: requests.Response) -> PlumblineError:
     status = response.status_code
-    if status < 400:
+    if 300 <= status < 400:
         place = response.headers.get("Location", "another address")
         return PlumblineError(f"The server leads on to {place}; use the address of its start page.", status=status)
     try:

@@ -78,7 +78,10 @@ OWNERS = [
     "workspace",
     *(f"{path}__workspace" for path in ("study", "benchmark", "rater", "endpoint")),
     *("instruction__benchmark__workspace", "task__study__workspace", "run__study__workspace"),
+    "participant__study__workspace",
 ]
+STUDIES = ("study", "task__study", "participant__study")
+"""Paths to the study to which a row belongs."""
 FIELDS = re.compile(r"(?:GET|POST|query_params|data)(?:\.get|\.getlist)?[\(\[]\"([a-z_0-9-]+)\"")
 NAMED = re.compile(rb'name="([^"]{1,60})"')
 shown: Counter[str] = Counter()
@@ -151,6 +154,11 @@ NAMED_IN_PATHS = {
     "invitations": ("accounts.Invitation", "public_id"),
 }
 """Which rows a part of an address of the API names, by what stands before it."""
+FILES_OF_PAGES = [
+    *("page.json", "board.json", "items.csv", "tables.md", "table.tex", "pace.svg", "scores.svg", "scores.png"),
+    *("scores.pdf", "judges.tex", "lengths.svg", "means.csv", "effects.md", "weights-1.csv", "overlap.pdf"),
+]
+"""What the addresses of figures and tables end in."""
 
 NAMED_BY_PAGES = {
     "archives": "judging:study_archive",
@@ -179,6 +187,7 @@ class Rows:
         self.addresses = importlib.import_module("tests.e2e.addresses")
         factories = importlib.import_module("tests.factories")
         self.addresses.make_every_row()
+        self._make_reports_of_raters()
         users = get_user_model().objects
         lead = users.get(username="lead")
         self.home = lead.memberships.get().workspace
@@ -227,11 +236,30 @@ class Rows:
         self.blind = [*self.models, *judges]
         self.random = random
 
+    def _make_reports_of_raters(self) -> None:
+        """Add what raters ask of a lead, of which the pages need no row: notes on tasks, and requests of browsers."""
+        from django.utils import timezone
+
+        from annotation.models import BrowserRequest, Flag, Participant, Study
+
+        for study in Study.objects.filter(raters__kind="person", tasks__isnull=False).distinct():
+            rater, task = study.raters.filter(kind="person").first(), study.tasks.first()
+            Flag.objects.create(task=task, rater=rater, kind="note", text="Unclear.")
+            participant, _made = Participant.objects.get_or_create(study=study, rater=rater, defaults={"mark": "fuzz"})
+            for number in ("1234", "5678"):
+                BrowserRequest.objects.create(participant=participant, browser=number, number=number, at=timezone.now())
+
     def named_in(self, path: str) -> dict[str, list[str]]:
-        """The values of the parts of an address of the API that name rows of the demonstration, as far as it has any."""
+        """The values of the parts of an address of the API that name rows of the demonstration, as far as it has any.
+
+        `slug_of` then has the study of each value that names a row of one.
+        """
         from django.apps import apps
 
-        found = {}
+        found: dict[str, list[str]] = {}
+        self.slug_of: dict[tuple[str, str], str] = {}
+        if path.endswith("/files/{name}/"):
+            found["name"] = FILES_OF_PAGES
         for before, part in re.findall(r"([\w-]+)/\{(\w+)\}", path):
             label, field = NAMED_IN_PATHS.get(before, ("", ""))
             if before in NAMED_BY_PAGES:
@@ -240,9 +268,14 @@ class Rows:
                 continue
             model = apps.get_model(label)
             rows = model.objects.filter(pk=self.home.pk) if model is type(self.home) else self._at_home(model)
-            values = (model.objects.all() if rows is None else rows).values_list(field, flat=True)[:40]
+            rows = model.objects.all() if rows is None else rows
+            values = rows.values_list(field, flat=True)[:40]
             if values:
                 found[part] = [str(value) for value in values]
+            for study in STUDIES:
+                with suppress(FieldError):
+                    known = rows.values_list(field, f"{study}__slug")
+                    self.slug_of |= {(part, str(value)): slug for value, slug in known[:1000]}
         return found
 
     def _at_home(self, model: Any) -> Any:
@@ -426,7 +459,7 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
         phases=(Phase.generate,),
     )
 
-    def call(case: Any, named: dict[str, list[str]]) -> None:
+    def call(case: Any, named: dict[str, list[str]], of_study: dict[tuple[str, str], str]) -> None:
         # Most calls are about rows that there are, so that what is drawn reaches beyond the search for them.
         real = random.random() < 0.8
         for part in case.path_parameters or {}:
@@ -434,6 +467,11 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
                 case.path_parameters[part] = random.choice(named[part])
             elif random.random() < 0.3:
                 case.path_parameters[part] = random.choice(rows.pools.get(part) or rows.pools["public_id"])
+        # A row of a study stands below its own study, else it would not be found.
+        for part, value in (case.path_parameters or {}).items() if real else ():
+            if (slug := of_study.get((part, value))) is not None:
+                case.path_parameters["slug"] = slug
+                break
         with transaction.atomic():
             response = case.call(headers={"Authorization": bearer})
             transaction.set_rollback(True)
@@ -449,20 +487,21 @@ def over_the_schema(rows: Rows, calls: Calls, wanted: int, seed: int) -> tuple[i
             counts["undeclared"] += 1
             finding("undeclared", told)
 
-    def about(named: dict[str, list[str]]) -> Callable[[Any], None]:
+    def about(named: dict[str, list[str]], of_study: dict[tuple[str, str], str]) -> Callable[[Any], None]:
         def drawn(case: Any) -> None:
-            call(case, named)
+            call(case, named, of_study)
 
         return drawn
 
     for operation in operations:
         named = rows.named_in(operation.path)
+        of_study = rows.slug_of if "/studies/{slug}/" in operation.path else {}
         for part in {one.name for one in operation.path_parameters} - named.keys() - set(FREE_PARTS):
             unnamed.add(f"{operation.path}: {part}")
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             strategy = operation.as_strategy(generation_mode=mode)
             with suppress(Unsatisfiable):  # an operation without any invalid input has nothing to draw
-                quiet(seeded(seed)(given(strategy)(about(named))))()
+                quiet(seeded(seed)(given(strategy)(about(named, of_study))))()
         say(f"{operation.method.upper()} {operation.path}: {counts['calls']} calls of the schema so far")
     say(f"{counts['found']} calls were answered with a status below 300")
     for one in sorted(unnamed):

@@ -61,6 +61,28 @@ def test_scores_are_saved_in_either_form(server, rated, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "a.parquet"]
 
 
+def test_figures_are_saved_and_those_that_a_worker_computes_are_waited_for(server, rated, tmp_path, monkeypatch):
+    listed = server.operations.result_page_files("lab", "tea", "agreement")["files"]
+    name = next(one["name"] for one in listed if one["type"] == "image/svg+xml")
+    saved = server.operations.result_page_file("lab", "tea", "agreement", name).save(tmp_path / name)
+    assert saved.read_bytes().startswith(b"<svg")
+    monkeypatch.setattr("calibration.reports.freshness.scores_of", lambda _study: 10**6)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(server.operations._transport, "patience", 0.0)
+        with pytest.raises(PlumblineError, match="being computed") as late:
+            server.operations.result_page_file("lab", "tea", "rankings", "page.json")
+        assert late.value.status == 202
+    waits = []
+
+    def slept(seconds):
+        waits.append(seconds)
+        monkeypatch.setattr("calibration.reports.freshness.scores_of", lambda _study: 1)
+
+    monkeypatch.setattr("plumbline.client.transport.time.sleep", slept)
+    file = server.operations.result_page_file("lab", "tea", "rankings", "page.json")
+    assert b'"answer"' in b"".join(file) and waits == [5.0]
+
+
 def test_errors_are_the_servers_sentences(server, rated):
     with pytest.raises(PlumblineError, match="Your workspaces have no study 'coffee'") as none:
         server.study("coffee")

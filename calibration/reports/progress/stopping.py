@@ -317,9 +317,14 @@ STOPPING: ReportKind[StoppingReport] = register(
 )
 
 
+def newest_row(study: Study) -> Report | None:
+    """The newest report as it is stored, whichever day it is of; None before the first."""
+    return Report.objects.filter(study=study, kind=STOPPING.name).order_by("-pk").first()
+
+
 def newest_stopping(study: Study) -> StoppingReport | None:
     """The newest report, whichever day it is of; None before the first. It is never computed here."""
-    row = Report.objects.filter(study=study, kind=STOPPING.name).order_by("-pk").first()
+    row = newest_row(study)
     return read_back(StoppingReport, row.result) if row is not None else None
 
 

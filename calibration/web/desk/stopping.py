@@ -235,6 +235,8 @@ def _figure(report: StoppingReport, title: str) -> str:
     if shown[-1].n != report.steps[-1].n:
         shown = [*shown, report.steps[-1]]
     shown = [step for step in shown if step.value is not None]
+    if not shown:
+        return ""
     is_agreement = report.question == "agreement"
     return curves(
         [

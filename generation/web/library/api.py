@@ -30,7 +30,7 @@ from generation.library.error_phrases import (
 )
 from generation.library.kept_statistics import READ_OF_EACH, kept_errors, kept_statistics
 from generation.library.text_statistics import as_plain, experiments_with_texts
-from generation.models import MAIN_EXPERIMENT
+from generation.models import MAIN_EXPERIMENT, Benchmark
 from generation.responses.plan import EXPERIMENTS
 
 
@@ -156,29 +156,20 @@ class TextStatisticsSerializer(serializers.Serializer[Any]):
     )
 
 
-@extend_schema(
-    operation_id="text_statistics",
-    parameters=[
-        OpenApiParameter("experiment", str, description="Experiment; default: main."),
-        OpenApiParameter(
-            "each", int, enum=READ_OF_EACH, description=f"Responses read of each model; default {READ_OF_EACH[0]}."
-        ),
-    ],
-    responses=TextStatisticsSerializer,
-)
+COUNTED = [
+    OpenApiParameter("experiment", str, description="Experiment; default: main."),
+    OpenApiParameter(
+        "each", int, enum=READ_OF_EACH, description=f"Responses read of each model; default {READ_OF_EACH[0]}."
+    ),
+]
+
+
+@extend_schema(operation_id="text_statistics", parameters=COUNTED, responses=TextStatisticsSerializer)
 @api_view(["GET"])
 @needs(Scope.READ)
 def texts(request: Request, workspace: str, slug: str) -> Response:
     """Return lengths, repetition and overlap of a benchmark's responses by model, and how often they go wrong."""
-    benchmark = benchmark_at(asking(request), workspace, slug)
-    experiment = request.query_params.get("experiment") or MAIN_EXPERIMENT
-    each = request.query_params.get("each") or str(READ_OF_EACH[0])
-    if experiment not in {*EXPERIMENTS, *experiments_with_texts(benchmark)}:
-        raise Unusable(_("This benchmark has no such experiment."))
-    if each not in map(str, READ_OF_EACH):
-        raise Unusable(
-            _("%(field)s must be one of: %(known)s.") % {"field": "each", "known": ", ".join(map(str, READ_OF_EACH))}
-        )
+    benchmark, experiment, each = texts_asked(request, workspace, slug)
     errors: list[dict[str, Any]] = []
     why = ""
     try:
@@ -189,3 +180,17 @@ def texts(request: Request, workspace: str, slug: str) -> Response:
     models = as_plain(kept_statistics(benchmark, experiment, int(each)))
     told = {"models": models, "error_modes": errors, "none_because": why}
     return Response(TextStatisticsSerializer(told).data)
+
+
+def texts_asked(request: Request, workspace: str, slug: str) -> tuple[Benchmark, str, str]:
+    """Return the benchmark, the experiment and the responses read of each model that the address asks. Raises Unusable."""
+    benchmark = benchmark_at(asking(request), workspace, slug)
+    experiment = request.query_params.get("experiment") or MAIN_EXPERIMENT
+    each = request.query_params.get("each") or str(READ_OF_EACH[0])
+    if experiment not in {*EXPERIMENTS, *experiments_with_texts(benchmark)}:
+        raise Unusable(_("This benchmark has no such experiment."))
+    if each not in map(str, READ_OF_EACH):
+        raise Unusable(
+            _("%(field)s must be one of: %(known)s.") % {"field": "each", "known": ", ".join(map(str, READ_OF_EACH))}
+        )
+    return benchmark, experiment, each

@@ -16,7 +16,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.access import Scope, needs
-from accounts.api.headers import IF_MATCH
 from accounts.api.lists import CURSOR, SIZE, Unusable, asking, checked, paged
 from accounts.api.repeated import KEY, once
 from accounts.permissions import leads_workspace_of
@@ -25,7 +24,7 @@ from generation.library.access import benchmark_at, run_read_by, runs_read_by
 from generation.models import MAIN_EXPERIMENT, GenerationRun
 from generation.responses.plan import EXPERIMENTS, Prefill, default_parameters
 from generation.responses.runs import GENERATION, cancel_run, pause_run, progress_of, retry_failed, start_run
-from generation.web.budgets import BUDGET, BudgetSerializer, SpendSerializer, set_budget
+from generation.web.budgets import BudgetSerializer, SpendSerializer, of_budget, set_budget
 from generation.web.responses.pages import estimated, files_of, generation_form, planned, served_models, wanted_by
 from generation.web.run_controls import download
 
@@ -228,17 +227,7 @@ def steer_generation(request: Request, public_id: str, verb: str) -> Response:
     return Response(GenerationRunSerializer(found).data)
 
 
-@extend_schema(methods=["GET"], operation_id="generation_budget", responses=BudgetSerializer)
-@extend_schema(
-    methods=["PUT"],
-    operation_id="set_generation_budget",
-    parameters=[IF_MATCH],
-    request=BudgetSerializer,
-    responses=BudgetSerializer,
-    examples=[BUDGET],
-)
-@api_view(["GET", "PUT"])
-@needs(Scope.READ, put=Scope.RUN)
+@of_budget("generation_budget", "set_generation_budget")
 def generation_budget(request: Request, public_id: str) -> Response:
     """Return what a generation run may spend, or set it (for owners and leads), also while it is running."""
     found = run_read_by(asking(request), public_id)

@@ -1,21 +1,16 @@
 """Compare versions of a judge on held-out parts of a study's instructions, and look at the test part."""
 
-import io
-import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from calibration.management.terminal_tables import terminal_tables
+from calibration.management.terminal_tables import print_result
 from calibration.reports.codec import stored
 from calibration.statistics.judges.alignment import USUAL_SHARES
-from calibration.web.blocks import Table
-from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from generation.models import LanguageModel
 from generation.responses.worker import work_on
@@ -121,36 +116,23 @@ class Command(BaseCommand):
 
     def _show(self, report: AlignmentReport, options: dict[str, Any]) -> None:
         table = agreement_table(report)
-        if options["json"]:
-            self.stdout.write(json.dumps(stored(report), ensure_ascii=False, indent=2))
-        elif options["csv"]:
-            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
-        elif options["latex"]:
-            self.stdout.write(as_latex(table), ending="")
-        elif options["markdown"]:
-            self.stdout.write(f"{opening_of(report)}\n\n{as_markdown(table)}", ending="")
-        else:
-            self._print(report, [table, *([looks_table(report)] if report.looks else [])])
-
-    def _print(self, report: AlignmentReport, tables: list[Table]) -> None:
-        paper = io.StringIO()
-        console = Console(file=paper, width=None if self.stdout.isatty() else 120)
-        console.print(opening_of(report), markup=False, highlight=False)
-        for table in tables:
-            if table.rows:
-                for part in terminal_tables(table, console.width, title=f"Alignment {report.id}"):
-                    console.print(part)
         parts = ", ".join(f"{part} {n}" for part, n in report.instructions.items())
-        console.print(f"Instructions: {parts}.", markup=False, highlight=False)
-        for row in (report.baseline, *report.versions):
-            if row.lacking:
-                console.print(
-                    f"{row.judge} has not been asked about {row.lacking} of {report.tasks} tasks; ask it with: "
-                    f"{settings.PROGRAM} judge {report.study} --judge '{row.judge}'",
-                    markup=False,
-                    highlight=False,
-                )
-        self.stdout.write(paper.getvalue(), ending="")
+        lacking = [
+            f"{row.judge} has not been asked about {row.lacking} of {report.tasks} tasks; ask it with: "
+            f"{settings.PROGRAM} judge {report.study} --judge '{row.judge}'"
+            for row in (report.baseline, *report.versions)
+            if row.lacking
+        ]
+        shown = [table, *([looks_table(report)] if report.looks else [])]
+        print_result(
+            self.stdout,
+            options,
+            told=lambda: stored(report),
+            opening=opening_of(report),
+            table=table,
+            titled=[(f"Alignment {report.id}", one) for one in shown if one.rows],
+            notes=[f"Instructions: {parts}.", *lacking],
+        )
 
 
 def _alignment(study: Study, public_id: str) -> Alignment:

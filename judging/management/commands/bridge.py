@@ -1,19 +1,16 @@
 """Bridge a new judge's run to an old judge's, or have a judge score the anchors that such a bridge needs."""
 
-import io
 import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from rich.console import Console
 
 from accounts.models import Workspace
 from annotation.models import Study
-from calibration.management.terminal_tables import terminal_tables
+from calibration.management.terminal_tables import print_result
 from calibration.reports.codec import stored
-from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from generation.management.run_options import budget_of, check_run_options
 from judging.comparison.bridging.anchors import (
@@ -131,22 +128,14 @@ class Command(JudgeCommand):
             raise CommandError("The two runs are over different benchmarks; name two runs over the same responses.")
         found = run_bridge(old, new, margin=options["margin"])
         table = board_table(found) if options["board"] else means_table(found)
-        if options["json"]:
-            told = {**stored(found), "people": people_json(peoples_scale(old, new))}
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
-        elif options["csv"]:
-            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
-        elif options["latex"]:
-            self.stdout.write(as_latex(table), ending="")
-        elif options["markdown"]:
-            self.stdout.write(f"{opening_of(found)}\n\n{as_markdown(table)}", ending="")
-        else:
-            paper = io.StringIO()
-            console = Console(file=paper, width=None if self.stdout.isatty() else 120)
-            console.print(opening_of(found), markup=False, highlight=False)
-            for part in terminal_tables(table, console.width, title=f"Model means on the scale of {found.old}"):
-                console.print(part)
-            self.stdout.write(paper.getvalue(), ending="")
+        print_result(
+            self.stdout,
+            options,
+            told=lambda: {**stored(found), "people": people_json(peoples_scale(old, new))},
+            opening=opening_of(found),
+            table=table,
+            titled=[(f"Model means on the scale of {found.old}", table)],
+        )
 
 
 def _run(public_id: str) -> JudgeRun:

@@ -1,19 +1,15 @@
 """Say what several judges together predict of people's differences between models, and what they cost."""
 
-import io
-import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
-from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from calibration.management.terminal_tables import terminal_tables
+from calibration.management.terminal_tables import print_result
 from calibration.reports.registry import report_of
-from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from judging.comparison.fitted_panel import make_fitted_panel
 from judging.comparison.judge_panel import (
@@ -79,26 +75,16 @@ class Command(BaseCommand):
         if options["make"]:
             self._make(study, report, options["name"])
             return
-        if options["json"]:
-            self.stdout.write(json.dumps(panel_json(study, report), ensure_ascii=False, indent=2))
-            return
         costs = panel_costs(study, report)
         table, opening = members_table(report, costs), f"{opening_of(report)} {costs_words(report, costs)}".strip()
-        if options["csv"]:
-            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
-        elif options["latex"]:
-            self.stdout.write(as_latex(table), ending="")
-        elif options["markdown"]:
-            self.stdout.write(f"{opening}\n\n{as_markdown(table)}", ending="")
-        else:
-            paper = io.StringIO()
-            console = Console(file=paper, width=None if self.stdout.isatty() else 120)
-            console.print(opening, markup=False, highlight=False)
-            for part in terminal_tables(gain_table(report), console.width, title=panel_title()):
-                console.print(part)
-            for part in terminal_tables(table, console.width):
-                console.print(part)
-            self.stdout.write(paper.getvalue(), ending="")
+        print_result(
+            self.stdout,
+            options,
+            told=lambda: panel_json(study, report),
+            opening=opening,
+            table=table,
+            titled=[(panel_title(), gain_table(report)), ("", table)],
+        )
 
     def _make(self, study: Study, report: JudgePanel, name: str) -> None:
         try:

@@ -1,6 +1,5 @@
 """Ask a judge again about the same responses after changes that must not matter, or print what such a run found."""
 
-import io
 import json
 from argparse import ArgumentParser
 from pathlib import Path
@@ -8,13 +7,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from calibration.management.terminal_tables import terminal_tables
+from calibration.management.terminal_tables import print_result
 from calibration.reports.codec import stored
-from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from generation.management.run_options import budget_of, check_run_options
 from judging.management.commands.judge import Command as JudgeCommand
@@ -112,21 +109,14 @@ class Command(JudgeCommand):
 
     def _show(self, report: ProbeReport, options: dict[str, Any]) -> None:
         table = effects_table(report)
-        if options["json"]:
-            self.stdout.write(json.dumps(stored(report), ensure_ascii=False, indent=2))
-        elif options["csv"]:
-            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
-        elif options["latex"]:
-            self.stdout.write(as_latex(table), ending="")
-        elif options["markdown"]:
-            self.stdout.write(f"{opening_of(report)}\n\n{as_markdown(table)}", ending="")
-        else:
-            paper = io.StringIO()
-            console = Console(file=paper, width=None if self.stdout.isatty() else 120)
-            console.print(opening_of(report), markup=False, highlight=False)
-            for part in terminal_tables(table, console.width, title=f"Probes of {report.judge}"):
-                console.print(part)
-            self.stdout.write(paper.getvalue(), ending="")
+        print_result(
+            self.stdout,
+            options,
+            told=lambda: stored(report),
+            opening=opening_of(report),
+            table=table,
+            titled=[(f"Probes of {report.judge}", table)],
+        )
 
 
 def _run(public_id: str) -> JudgeRun:

@@ -1,19 +1,15 @@
 """Estimate people's mean of models that nobody rated, from a judge's scores."""
 
-import io
-import json
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from accounts.members.workspaces import workspace_for_command
 from annotation.models import Study
-from calibration.management.terminal_tables import terminal_tables
+from calibration.management.terminal_tables import print_result
 from calibration.reports.codec import stored
 from calibration.statistics.judges.transport import SHAPES
-from calibration.web.table_files import as_csv, as_latex, as_markdown
 from core.errors import UserError
 from judging.comparison.judge_against_people import judge_in, weighting_for
 from judging.comparison.unrated_models import unrated_models
@@ -60,18 +56,11 @@ class Command(BaseCommand):
         except UserError as error:
             raise CommandError(str(error)) from error
         table = means_table(found)
-        if options["json"]:
-            self.stdout.write(json.dumps(stored(found), ensure_ascii=False, indent=2))
-        elif options["csv"]:
-            self.stdout.write(as_csv(table).removeprefix("\ufeff"), ending="")
-        elif options["latex"]:
-            self.stdout.write(as_latex(table), ending="")
-        elif options["markdown"]:
-            self.stdout.write(f"{opening_of(found)}\n\n{as_markdown(table)}", ending="")
-        else:
-            paper = io.StringIO()
-            console = Console(file=paper, width=None if self.stdout.isatty() else 120)
-            console.print(opening_of(found), markup=False, highlight=False)
-            for part in terminal_tables(table, console.width, title=title()):
-                console.print(part)
-            self.stdout.write(paper.getvalue(), ending="")
+        print_result(
+            self.stdout,
+            options,
+            told=lambda: stored(found),
+            opening=opening_of(found),
+            table=table,
+            titled=[(title(), table)],
+        )

@@ -31,7 +31,7 @@ from calibration.web.failed_judges import marking
 from calibration.web.freshness import not_yet, unchanged
 from calibration.web.judges.blocks import matches_blocks, matches_opening, reasonable_opening, swap_block
 from calibration.web.judges.page import judge_depth_blocks, judges_depth_page
-from calibration.web.serving import file_of
+from calibration.web.serving import file_of, result_of
 from generation.endpoints.pricing import currency_of
 from judging.comparison.judge_against_people import KIND, JudgeComparison, has_overall, question_about, weighting_for
 from judging.leaderboards.weighting import EQUAL, Weighting
@@ -42,8 +42,8 @@ from judging.web.comparison.blocks import (
     panel_of,
     panel_without_report,
 )
-from judging.web.comparison.depth_pages import addressed, depth_settings, judge_links
-from judging.web.comparison.judge_table import headings, judge_block, judge_rows, ordered
+from judging.web.comparison.depth_pages import JUDGES_DEPTH_PAGE, addressed, depth_settings, judge_links
+from judging.web.comparison.judge_table import JudgeRow, headings, judge_block, judge_rows, ordered
 
 
 class _ShownBlocks(TypedDict, total=False):
@@ -70,31 +70,16 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence[JudgesVerdicts]) -> HttpResponse:
     failed = failed_among(known)
-    panels: list[ComparisonPanel] = []
-    shown: _ShownBlocks = {}
-    if kind_asked(study) != "scores":
-        shown, freshness = _blocks(study)
-    else:
-        panels, freshness = _panels(study, known)
-        without_panel = {panel.judge.public_id for panel in panels if panel.reason}
-        if without_panel and not freshness.missing:
-            shown, others = _by_criterion(study, without_panel)
-            freshness = freshness.with_other(others)
-            panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", set())]
+    panels, shown, freshness = _compared(study, known)
     if (nothing_new := unchanged(request, freshness)) is not None:
         return nothing_new
     order = request.GET.get("order", "")
     ranked = judge_rows(study, panels, [row.judge.pk for row in failed])
     rows = ordered(ranked, order)
-    currency = currency_of(study.workspace_id) if any(row.price is not None for row in rows) else ""
+    currency = _currency(study, rows)
     if "file" in request.GET and kind_asked(study) == "scores":
-        found = [*comparison_blocks(panels), *shown.get("blocks", [])]
-        if panels:
-            found.append(judge_block(rows, currency))
-        if not found and freshness.missing:
-            return not_yet()
-        page = ResultPage("", "", found, [], failed=[row.judge.name for row in failed])
-        return file_of(page, request.GET["file"], study.slug, freshness)
+        page = _page_of(panels, shown, rows, currency, failed, freshness)
+        return not_yet() if page is None else file_of(page, request.GET["file"], study.slug, freshness)
     context = {
         **shown,
         "study": study,
@@ -115,6 +100,55 @@ def _judges_page(request: HttpRequest, user: User, study: Study, known: Sequence
     }
     htmx = getattr(request, "htmx", False)
     return render(request, "judging/judges.html#result" if htmx else "judging/judges.html", context)
+
+
+def judges_page(study: Study) -> tuple[ResultPage | None, Freshness]:
+    """Return the figures and tables of the page, and how old they are; None while the first are computed."""
+    if kind_asked(study) != "scores":
+        return result_of(study, JUDGES_DEPTH_PAGE, {}, excluded=are_excluded_shown())
+    known = judges_by_verdicts(study)
+    failed = failed_among(known)
+    with marking(failed):
+        panels, shown, freshness = _compared(study, known)
+        rows = judge_rows(study, panels, [row.judge.pk for row in failed])
+        return _page_of(panels, shown, rows, _currency(study, rows), failed, freshness), freshness
+
+
+def _compared(study: Study, known: Sequence[JudgesVerdicts]) -> tuple[list[ComparisonPanel], _ShownBlocks, Freshness]:
+    """Return a panel for each judge of scores, what stands in place of panels, and how old both are."""
+    if kind_asked(study) != "scores":
+        return [], *_blocks(study)
+    shown: _ShownBlocks = {}
+    panels, freshness = _panels(study, known)
+    without_panel = {panel.judge.public_id for panel in panels if panel.reason}
+    if without_panel and not freshness.missing:
+        shown, others = _by_criterion(study, without_panel)
+        freshness = freshness.with_other(others)
+        panels = [panel for panel in panels if panel.judge.public_id not in shown.get("compared", set())]
+    return panels, shown, freshness
+
+
+def _page_of(
+    panels: Sequence[ComparisonPanel],
+    shown: _ShownBlocks,
+    rows: Sequence[JudgeRow],
+    currency: str,
+    failed: Sequence[JudgesVerdicts],
+    freshness: Freshness,
+) -> ResultPage | None:
+    """Return what the page's files show; None while nothing has been computed yet."""
+    found = [*comparison_blocks(panels), *shown.get("blocks", [])]
+    if panels:
+        found.append(judge_block(rows, currency))
+    if not found and freshness.missing:
+        return None
+    opening = rows[0].panel.opening if rows else shown.get("opening", "")
+    return ResultPage(gettext("Judges"), opening, found, [], failed=[row.judge.name for row in failed])
+
+
+def _currency(study: Study, rows: Sequence[JudgeRow]) -> str:
+    """Return the currency of the judges' prices, '' where none has a price."""
+    return currency_of(study.workspace_id) if any(row.price is not None for row in rows) else ""
 
 
 def judges_result_page(study: Study, known: Sequence[JudgesVerdicts]) -> ResultPage:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from accounts.permissions import results_page
 from annotation.models import Rater
-from calibration.data.verdicts import failed_judges
+from calibration.data.verdicts import JudgesVerdicts, failed_judges
 from calibration.figures.curves import Curve, curves
 from calibration.figures.drawing import number
 from calibration.statistics.errors import NoStatistic
@@ -62,11 +62,7 @@ def length_page(request: HttpRequest, slug: str) -> HttpResponse:
     weights = request.GET.get("weights") or default_weights(benchmark)
     rows, reason = _rows(benchmark, judge, weights)
     failed = failed_judges(benchmark, judge) if judge else []
-    page = None
-    if judge is not None and rows:
-        with marking(failed):
-            page = _page(rows, judge.name)
-        page = replace(page, failed=[row.judge.name for row in failed])
+    page = lengths_page(rows, judge, failed) if judge is not None and rows else None
     if "file" in request.GET:
         if page is None:
             raise Http404(gettext("This page has no such file."))
@@ -84,6 +80,13 @@ def length_page(request: HttpRequest, slug: str) -> HttpResponse:
         "query": query.urlencode(),
     }
     return render(request, "judging/length_scores.html", context)
+
+
+def lengths_page(rows: Sequence[LengthScore], judge: Rater, failed: Sequence[JudgesVerdicts]) -> ResultPage:
+    """Return the page of a judge's scores, which are marked where it is among the `failed`."""
+    with marking(failed):
+        page = _page(rows, judge.name)
+    return replace(page, failed=[row.judge.name for row in failed])
 
 
 def _rows(benchmark: Benchmark, judge: Rater | None, weights: str) -> tuple[list[LengthScore], str]:

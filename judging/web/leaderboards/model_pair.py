@@ -37,6 +37,8 @@ from judging.web.leaderboards.page import board_or_reason, board_provenance, cho
 from judging.web.leaderboards.table import column_names
 
 ON_A_PAGE = 50
+ITEMS = "items.csv"
+"""The name of the file of all instructions."""
 
 
 @require_safe
@@ -45,8 +47,8 @@ def compare_models(request: HttpRequest, slug: str) -> HttpResponse:
     """?first= and ?second= name the models; the other parameters are the leaderboard's. ?file=items.csv is the list."""
     with excluded_shown(is_asked(request)):
         pair, context = _context(request, slug)
-    if request.GET.get("file") == "items.csv" and pair is not None:
-        return _csv(pair)
+    if request.GET.get("file") == ITEMS and pair is not None:
+        return pair_csv(pair)
     if pair is not None:
         with marking(pair.board.failed):
             context["panel"] = pair_panel(pair)
@@ -159,7 +161,7 @@ def _orders(first: str, second: str) -> list[tuple[str, str]]:
     ]
 
 
-def _csv(pair: ModelPair) -> HttpResponse:
+def pair_csv(pair: ModelPair) -> HttpResponse:
     table = Table(
         [
             Column(gettext("Instruction")),

@@ -116,7 +116,7 @@ def _leaderboard(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
         if board is not None:
             page = leaderboard_page(board)
             if "file" in request.GET:
-                return _file_of(board, page, request.GET["file"])
+                return board_file(board, page, request.GET["file"])
             context |= {"page": page, "board": board, "provenance": board_provenance(board)}
     if "file" in request.GET:
         raise Http404(gettext("This page has no such file."))
@@ -157,7 +157,7 @@ def board_or_reason(
         return None, {"reason": off_scale, "detail": error_words(error.code)}
 
 
-def _file_of(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpResponse:
+def board_file(board: Leaderboard, page: LeaderboardPage, name: str) -> HttpResponse:
     """Serve 'board.json', or a block's file; 404 if there is none."""
     if name != "board.json":
         return file_of(page, name, board.benchmark.slug)

@@ -44,7 +44,6 @@ from judging.web.leaderboards.paper_layout import (
 
 LIST = "tables"
 """The name of the files of the list."""
-TYPES = {**SUFFIXES, "md": "text/markdown; charset=utf-8"}
 BADGES = {
     Status.EQUAL: "badge-finished",
     Status.MISPRINT: "badge-paused",
@@ -85,7 +84,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponse(status=204)
     one = found[0] if asked else None
     if "file" in request.GET:
-        return _file(benchmark, request.GET["file"], found, one)
+        return paper_table_file(benchmark, request.GET["file"], found, one)
     discredited = failed_judges(benchmark)
     context: dict[str, object] = {
         "benchmark": benchmark,
@@ -100,7 +99,7 @@ def paper_tables(request: HttpRequest, slug: str) -> HttpResponse:
         "outdated": any(not each.current for each in found),
         "provenance": _provenance(benchmark),
         "discredited": discredited,
-        "files": _files(one),
+        "files": file_names(one),
     }
     if one is not None:
         context |= _one(one, [row.judge.name for row in discredited])
@@ -182,16 +181,18 @@ def _provenance(benchmark: Benchmark) -> list[str]:
     return sorted({kind for study in studies for kind in provenance_of(study)})
 
 
-def _files(one: ComputedTable | None) -> list[tuple[str, str]]:
+def file_names(one: ComputedTable | None) -> list[tuple[str, str]]:
     """Return the name and the label of each file."""
     stem = LIST if one is None else "table"
     suffixes = [("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"), ("md", "Markdown")]
     return [(f"{stem}.{suffix}", label) for suffix, label in suffixes]
 
 
-def _file(benchmark: Benchmark, name: str, found: Sequence[ComputedTable], one: ComputedTable | None) -> HttpResponse:
+def paper_table_file(
+    benchmark: Benchmark, name: str, found: Sequence[ComputedTable], one: ComputedTable | None
+) -> HttpResponse:
     """Serve a file of the list or of one table; 202 while the first result is being computed, 404 for another name."""
-    if name not in dict(_files(one)):
+    if name not in dict(file_names(one)):
         raise Http404(gettext("This page has no such file."))
     if any(each.computed_at is None for each in found):
         return not_yet()
@@ -202,7 +203,7 @@ def _file(benchmark: Benchmark, name: str, found: Sequence[ComputedTable], one: 
         if one is None
         else _table_file(one, suffix, failed, scripted_on(benchmark.workspace, one))
     )
-    response = HttpResponse(content, content_type=TYPES[suffix])
+    response = HttpResponse(content, content_type=SUFFIXES[suffix])
     stem = slugify(f"{benchmark.slug}-{LIST if one is None else table_name(one.table)}")
     response["Content-Disposition"] = f'attachment; filename="{stem}.{suffix}"'
     return response

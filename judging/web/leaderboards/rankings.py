@@ -1,5 +1,6 @@
 """The page of a leaderboard's ranking beside another: another board of the workspace, or scores from elsewhere."""
 
+from collections.abc import Iterable
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from accounts.permissions import results_page
+from calibration.data.verdicts import JudgesVerdicts
 from calibration.statistics.errors import NoStatistic
 from calibration.web.blocks import ResultPage
 from calibration.web.failed_judges import marking
@@ -23,7 +25,14 @@ from generation.library.access import benchmark_read_by
 from generation.models import Benchmark
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.table import Leaderboard, verdicts_on
-from judging.published.ranking_comparison import LONGEST, RankedScores, compare_rankings, ranked_scores, read_scores
+from judging.published.ranking_comparison import (
+    LONGEST,
+    RankedScores,
+    RankingComparison,
+    compare_rankings,
+    ranked_scores,
+    read_scores,
+)
 from judging.web.leaderboards.filter_menus import default_weights
 from judging.web.leaderboards.page import board_or_reason, board_provenance, chosen_judge
 from judging.web.leaderboards.ranking_blocks import blocks_of, opening_of
@@ -101,11 +110,8 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> tuple[ResultPage | N
     failed = {row.judge.pk: row for one in boards for row in one.failed}
     if board is not None and other is not None:
         try:
-            found = compare_rankings(ranked_scores(board, _name(board)), other, top=top)
-            with marking(failed.values()):
-                blocks = blocks_of(found)
-            names = [row.judge.name for row in failed.values()]
-            page = ResultPage(gettext("Two rankings"), opening_of(found), blocks, [], failed=names)
+            found = compare_rankings(ranked_scores(board, name_of(board)), other, top=top)
+            page = rankings_page(found, failed.values())
         except NoStatistic as error:
             why = for_reader(error)
     query = request.GET.copy()
@@ -114,7 +120,7 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> tuple[ResultPage | N
     return page, {
         "benchmark": benchmark,
         "board": board,
-        "board_name": _name(board) if board else "",
+        "board_name": name_of(board) if board else "",
         "board_address": urlencode(kept),
         "kept": kept,
         "page": page,
@@ -127,6 +133,15 @@ def _context(request: HttpRequest, benchmark: Benchmark) -> tuple[ResultPage | N
         "reason": reason or why,
         "provenance": sorted({kind for one in boards for kind in board_provenance(one)}),
     }
+
+
+def rankings_page(found: RankingComparison, failed: Iterable[JudgesVerdicts]) -> ResultPage:
+    """Return the page of two rankings, in which the judges that failed their canary texts are marked."""
+    rows = list(failed)
+    with marking(rows):
+        blocks = blocks_of(found)
+    names = [row.judge.name for row in rows]
+    return ResultPage(gettext("Two rankings"), opening_of(found), blocks, [], failed=names)
 
 
 def _board(benchmark: Benchmark, filters: Filters) -> tuple[Leaderboard | None, str]:
@@ -151,7 +166,7 @@ def _other(request: HttpRequest, benchmark: Benchmark) -> tuple[RankedScores | N
     if found is None:
         raise Http404(gettext("There is no such benchmark."))
     board, why = _board(found, Filters(judge=judge))
-    return (ranked_scores(board, _name(board)), board, "") if board else (None, None, why)
+    return (ranked_scores(board, name_of(board)), board, "") if board else (None, None, why)
 
 
 def _others(request: HttpRequest, benchmark: Benchmark, board: Leaderboard | None) -> list[tuple[str, str]]:
@@ -166,7 +181,8 @@ def _others(request: HttpRequest, benchmark: Benchmark, board: Leaderboard | Non
     return choices
 
 
-def _name(board: Leaderboard) -> str:
+def name_of(board: Leaderboard) -> str:
+    """Return what a board is called beside another."""
     return f"{board.benchmark.name}, {board.judge.name}"
 
 

@@ -53,14 +53,19 @@ def text_page(request: HttpRequest, slug: str) -> HttpResponse:
     known = {*EXPERIMENTS, *experiments_with_texts(benchmark)}
     if experiment not in known or each not in map(str, READ_OF_EACH):
         raise Http404(gettext("This benchmark has no such experiment."))
-    rows = kept_statistics(benchmark, experiment, int(each))
-    page = _page(benchmark, rows, _errors_of(benchmark, experiment, int(each)), experiment, each) if rows else None
+    page = text_statistics_page(benchmark, experiment, each)
     if page is not None and "file" in request.GET:
         return file_of(page, request.GET["file"], benchmark.slug)
     query = request.GET.copy()
     query.pop("file", None)
     context = {"benchmark": benchmark, "page": page, "path": request.path, "query": query.urlencode()}
     return render(request, "judging/text_statistics.html", context)
+
+
+def text_statistics_page(benchmark: Benchmark, experiment: str, each: str) -> ResultPage | None:
+    """Return the page of the responses of an experiment, `each` of a model read; None where there are none."""
+    rows = kept_statistics(benchmark, experiment, int(each))
+    return _page(benchmark, rows, _errors_of(benchmark, experiment, int(each)), experiment, each) if rows else None
 
 
 def _errors_of(benchmark: Benchmark, experiment: str, each: int) -> list[ModelErrors] | str:

@@ -7,7 +7,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext, ngettext
 
 from calibration.figures.drawing import number
-from calibration.web.blocks import Block, Column, Table
+from calibration.web.blocks import Block, Column, ResultPage, Table
 from judging.models import Watch
 from judging.monitoring.readings import Readings, Round
 from judging.scores.drift import Change, SignificanceLevel, TestName
@@ -19,6 +19,11 @@ class WatchPanel:
     opening: str
     flagged: bool
     blocks: list[Block]
+
+    @property
+    def page(self) -> ResultPage:
+        """Its figures and tables as a page, of which files are made."""
+        return ResultPage(gettext("Drift monitor"), self.opening, self.blocks, [])
 
 
 def watch_panel(watch: Watch, results: Readings) -> WatchPanel:

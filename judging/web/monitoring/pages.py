@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import User, Workspace
 from accounts.permissions import leads_workspace_of, results_page, workspaces_led_by, workspaces_read_by
 from annotation.models import Rater, Study
-from calibration.web.blocks import ResultPage
 from calibration.web.serving import file_of
 from judging.models import Judge, JudgeRun, Watch
 from judging.monitoring.access import judges_to_monitor, monitor_read_by, monitors_read_by, studies_to_monitor
@@ -132,7 +131,7 @@ def watch(request: HttpRequest, public_id: str) -> HttpResponse:
     read = readings(found)
     panel = watch_panel(found, read)
     if "file" in request.GET:
-        return file_of(ResultPage("", "", panel.blocks, []), request.GET["file"], "watch")
+        return file_of(panel.page, request.GET["file"], "watch")
     context = {
         "watch": found,
         "panel": panel,

@@ -50,7 +50,7 @@ def bridge_runs(request: HttpRequest, public_id: str) -> HttpResponse:
     if old is not None:
         try:
             found = run_bridge(old, new, margin=read_margin(request.GET.get("margin", "")))
-            page = bridge_page(found, _category_names(new), peoples_scale(old, new))
+            page = bridge_page(found, category_names(new), peoples_scale(old, new))
         except UserError as error:
             reason = for_reader(error)
     if "file" in request.GET:
@@ -140,7 +140,7 @@ def _old_scores(user: User, new: JudgeRun, loaded: Sequence[LoadedVerdicts], pub
     return found
 
 
-def _category_names(run: JudgeRun) -> dict[str, str]:
+def category_names(run: JudgeRun) -> dict[str, str]:
     return {category.key: category.name for category in Category.objects.filter(benchmark=run.study.benchmark_id)}
 
 

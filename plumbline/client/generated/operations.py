@@ -222,6 +222,22 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("alignments/{}/drafts/", public_id))
         return answered
 
+    def alignment_file(self, public_id: str, name: str) -> Download:
+        """Return a figure of an alignment as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("alignments/{}/files/{}/", public_id, name))
+        return answered
+
+    def alignment_files(self, public_id: str) -> shapes.PageFiles:
+        """List the figures and tables of an alignment, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", address("alignments/{}/files/", public_id))
+        return answered
+
     def alignments(self, workspace: str, slug: str) -> dict[str, Any]:
         """The study's alignments, the newest first.
 
@@ -230,6 +246,23 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("w/{}/studies/{}/alignments/", workspace, slug)
         )
+        return answered
+
+    def all_judges_file(self, name: str) -> Download:
+        """Return a figure of the table of all judges as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("judges/table/files/{}/", name))
+        return answered
+
+    def all_judges_files(self) -> shapes.PageFiles:
+        """List the figures and tables of the table of all judges, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", "judges/table/files/")
         return answered
 
     def all_judges_table(self) -> dict[str, Any]:
@@ -426,6 +459,110 @@ class Operations:
         )
         return answered
 
+    def board_file(
+        self,
+        workspace: str,
+        slug: str,
+        name: str,
+        *,
+        against: Sequence[str] = (),
+        category: str = "",
+        discredited: bool = False,
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        family: str = "",
+        group_weights: str = "",
+        groups: Literal["", "tags"] = "",
+        judge: str,
+        language: str = "",
+        largest: float | None = None,
+        least: int | None = None,
+        margin: int | None = None,
+        measure: Literal["", "points", "stars", "graded", "mean", "wins", "reward", "fulfilled"] = "",
+        smallest: float | None = None,
+        tag: str = "",
+        weights: str = "",
+    ) -> Download:
+        """Return a figure of a leaderboard as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/leaderboards/{}/files/{}/", workspace, slug, name),
+            {
+                "against": against,
+                "category": category,
+                "discredited": discredited,
+                "excluded": excluded,
+                "experiment": experiment,
+                "family": family,
+                "group_weights": group_weights,
+                "groups": groups,
+                "judge": judge,
+                "language": language,
+                "largest": largest,
+                "least": least,
+                "margin": margin,
+                "measure": measure,
+                "smallest": smallest,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def board_files(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        against: Sequence[str] = (),
+        category: str = "",
+        discredited: bool = False,
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        family: str = "",
+        group_weights: str = "",
+        groups: Literal["", "tags"] = "",
+        judge: str,
+        language: str = "",
+        largest: float | None = None,
+        least: int | None = None,
+        margin: int | None = None,
+        measure: Literal["", "points", "stars", "graded", "mean", "wins", "reward", "fulfilled"] = "",
+        smallest: float | None = None,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.PageFiles:
+        """List the figures and tables of a leaderboard, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/files/", workspace, slug),
+            query={
+                "against": against,
+                "category": category,
+                "discredited": discredited,
+                "excluded": excluded,
+                "experiment": experiment,
+                "family": family,
+                "group_weights": group_weights,
+                "groups": groups,
+                "judge": judge,
+                "language": language,
+                "largest": largest,
+                "least": least,
+                "margin": margin,
+                "measure": measure,
+                "smallest": smallest,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
     def bonus_cap(self, workspace: str, slug: str) -> shapes.Cap:
         """Return the most that a study may send as bonuses, or set it (for owners and leads).
 
@@ -465,6 +602,27 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("runs/{}/bridge/", public_id), query={"margin": margin, "old": old}
+        )
+        return answered
+
+    def bridge_file(self, public_id: str, name: str, *, margin: float | None = None, old: str) -> Download:
+        """Return a figure of the bridge between two judges as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs)
+        or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("runs/{}/bridge/files/{}/", public_id, name), {"margin": margin, "old": old}
+        )
+        return answered
+
+    def bridge_files(self, public_id: str, *, margin: float | None = None, old: str) -> shapes.PageFiles:
+        """List the figures and tables of the bridge between two judges, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET", address("runs/{}/bridge/files/", public_id), query={"margin": margin, "old": old}
         )
         return answered
 
@@ -792,6 +950,86 @@ class Operations:
                 "margin": margin,
                 "measure": measure,
                 "order": order,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_models_file(
+        self,
+        workspace: str,
+        slug: str,
+        name: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> Download:
+        """Return a figure of two models as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/leaderboards/{}/compare/files/{}/", workspace, slug, name),
+            {
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
+                "second": second,
+                "tag": tag,
+                "weights": weights,
+            },
+        )
+        return answered
+
+    def compared_models_files(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        category: str = "",
+        excluded: Literal["", "shown"] = "",
+        experiment: str = "",
+        first: str,
+        judge: str,
+        language: str = "",
+        margin: int | None = None,
+        measure: str = "",
+        second: str,
+        tag: str = "",
+        weights: str = "",
+    ) -> shapes.PageFiles:
+        """List the figures and tables of two models, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/compare/files/", workspace, slug),
+            query={
+                "category": category,
+                "excluded": excluded,
+                "experiment": experiment,
+                "first": first,
+                "judge": judge,
+                "language": language,
+                "margin": margin,
+                "measure": measure,
                 "second": second,
                 "tag": tag,
                 "weights": weights,
@@ -1181,6 +1419,22 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("fits/{}/", public_id), query={"rows": rows})
         return answered
 
+    def fit_file(self, public_id: str, name: str) -> Download:
+        """Return a figure of fitted weights as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("fits/{}/files/{}/", public_id, name))
+        return answered
+
+    def fit_files(self, public_id: str) -> shapes.PageFiles:
+        """List the figures and tables of fitted weights, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", address("fits/{}/files/", public_id))
+        return answered
+
     def fits(self) -> Iterator[shapes.Fit]:
         """List fitted and published weights of the workspaces whose results you may read.
 
@@ -1386,6 +1640,23 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer("GET", address("judges/{}/card/", public_id))
         return answered
 
+    def judge_card_file(self, public_id: str, name: str) -> Download:
+        """Return a figure of the card of a judge as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("judges/{}/card/files/{}/", public_id, name))
+        return answered
+
+    def judge_card_files(self, public_id: str) -> shapes.PageFiles:
+        """List the figures and tables of the card of a judge, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", address("judges/{}/card/files/", public_id))
+        return answered
+
     def judge_prompt(
         self, public_id: str, *, benchmark: str = "", number: int | None = None, study: str = ""
     ) -> shapes.NumberedPrompt:
@@ -1453,6 +1724,30 @@ class Operations:
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET", address("w/{}/leaderboards/{}/lengths/", workspace, slug), query={"judge": judge, "weights": weights}
+        )
+        return answered
+
+    def lengths_file(self, workspace: str, slug: str, name: str, *, judge: str, weights: str = "") -> Download:
+        """Return a figure of scores by requested length as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/leaderboards/{}/lengths/files/{}/", workspace, slug, name),
+            {"judge": judge, "weights": weights},
+        )
+        return answered
+
+    def lengths_files(self, workspace: str, slug: str, *, judge: str, weights: str = "") -> shapes.PageFiles:
+        """List the figures and tables of scores by requested length, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/lengths/files/", workspace, slug),
+            query={"judge": judge, "weights": weights},
         )
         return answered
 
@@ -1680,6 +1975,22 @@ class Operations:
         answered: shapes.MonitorState = self._transport.answer("GET", address("monitors/{}/", public_id))
         return answered
 
+    def monitor_file(self, public_id: str, name: str) -> Download:
+        """Return a figure of a drift monitor as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("monitors/{}/files/{}/", public_id, name))
+        return answered
+
+    def monitor_files(self, public_id: str) -> shapes.PageFiles:
+        """List the figures and tables of a drift monitor, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", address("monitors/{}/files/", public_id))
+        return answered
+
     def monitored_verdicts(self, public_id: str) -> Iterator[shapes.MonitoredVerdict]:
         """Return the answers that moved between the latest round that changed and its baseline, the largest first.
 
@@ -1726,6 +2037,31 @@ class Operations:
         )
         return answered
 
+    def paper_table_file(self, workspace: str, slug: str, number: str, name: str) -> Download:
+        """Return a figure of a table of a benchmark's paper as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs)
+        or Markdown.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/benchmarks/{}/tables/{}/files/{}/", workspace, slug, number, name)
+        )
+        return answered
+
+    def paper_table_files(self, workspace: str, slug: str, number: str) -> shapes.PageFiles | dict[str, Any]:
+        """List the figures and tables of a table of a benchmark's paper, which are served as files.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles | dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/tables/{}/files/", workspace, slug, number)
+        )
+        return answered
+
     def paper_tables(self, workspace: str, slug: str) -> dict[str, Any]:
         """The tables of a benchmark's paper with their numbers of cells: `manage.py published_table BENCHMARK --json`.
 
@@ -1734,6 +2070,31 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/benchmarks/{}/tables/", workspace, slug))
+        return answered
+
+    def paper_tables_file(self, workspace: str, slug: str, name: str) -> Download:
+        """Return a figure of the tables of a benchmark's paper as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX
+        (booktabs) or Markdown.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/benchmarks/{}/tables/files/{}/", workspace, slug, name)
+        )
+        return answered
+
+    def paper_tables_files(self, workspace: str, slug: str) -> shapes.PageFiles | dict[str, Any]:
+        """List the figures and tables of the tables of a benchmark's paper, which are served as files.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles | dict[str, Any] = self._transport.answer(
+            "GET", address("w/{}/benchmarks/{}/tables/files/", workspace, slug)
+        )
         return answered
 
     def payments(self, workspace: str, slug: str) -> list[shapes.CohortPayment]:
@@ -1802,6 +2163,119 @@ class Operations:
         )
         return answered
 
+    def plan_file(
+        self,
+        workspace: str,
+        slug: str,
+        name: str,
+        *,
+        agreement: str = "",
+        difference: str = "",
+        error: str = "",
+        excluded: Literal["", "shown"] = "",
+        hourly_pay: str = "",
+        instructions: str = "",
+        items: str = "",
+        judge_correlation: str = "",
+        judged: str = "",
+        models: str = "",
+        overlap: str = "",
+        raters: str = "",
+        repeat_agreement: str = "",
+        repeat_share: str = "",
+        seconds_per_answer: str = "",
+        severity: str = "",
+        taste: str = "",
+        words_per_instruction: str = "",
+        words_per_response: str = "",
+    ) -> Download:
+        """Return a figure of the plan of a study as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/plan/files/{}/", workspace, slug, name),
+            {
+                "agreement": agreement,
+                "difference": difference,
+                "error": error,
+                "excluded": excluded,
+                "hourly_pay": hourly_pay,
+                "instructions": instructions,
+                "items": items,
+                "judge_correlation": judge_correlation,
+                "judged": judged,
+                "models": models,
+                "overlap": overlap,
+                "raters": raters,
+                "repeat_agreement": repeat_agreement,
+                "repeat_share": repeat_share,
+                "seconds_per_answer": seconds_per_answer,
+                "severity": severity,
+                "taste": taste,
+                "words_per_instruction": words_per_instruction,
+                "words_per_response": words_per_response,
+            },
+        )
+        return answered
+
+    def plan_files(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        agreement: str = "",
+        difference: str = "",
+        error: str = "",
+        excluded: Literal["", "shown"] = "",
+        hourly_pay: str = "",
+        instructions: str = "",
+        items: str = "",
+        judge_correlation: str = "",
+        judged: str = "",
+        models: str = "",
+        overlap: str = "",
+        raters: str = "",
+        repeat_agreement: str = "",
+        repeat_share: str = "",
+        seconds_per_answer: str = "",
+        severity: str = "",
+        taste: str = "",
+        words_per_instruction: str = "",
+        words_per_response: str = "",
+    ) -> shapes.PageFiles:
+        """List the figures and tables of the plan of a study, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/plan/files/", workspace, slug),
+            query={
+                "agreement": agreement,
+                "difference": difference,
+                "error": error,
+                "excluded": excluded,
+                "hourly_pay": hourly_pay,
+                "instructions": instructions,
+                "items": items,
+                "judge_correlation": judge_correlation,
+                "judged": judged,
+                "models": models,
+                "overlap": overlap,
+                "raters": raters,
+                "repeat_agreement": repeat_agreement,
+                "repeat_share": repeat_share,
+                "seconds_per_answer": seconds_per_answer,
+                "severity": severity,
+                "taste": taste,
+                "words_per_instruction": words_per_instruction,
+                "words_per_response": words_per_response,
+            },
+        )
+        return answered
+
     def platform_values(self, workspace: str, slug: str, id: int) -> shapes.PlatformValues:
         """Return what a lead enters at Prolific or MTurk for a crowd cohort: the link, the codes, the time and the pay.
 
@@ -1842,6 +2316,22 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "POST", address("judges/{}/probes/", public_id), body=body, keyed=True
         )
+        return answered
+
+    def probes_file(self, public_id: str, name: str) -> Download:
+        """Return a figure of a run of probes as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(address("runs/{}/probes/files/{}/", public_id, name))
+        return answered
+
+    def probes_files(self, public_id: str) -> shapes.PageFiles:
+        """List the figures and tables of a run of probes, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer("GET", address("runs/{}/probes/files/", public_id))
         return answered
 
     def prolific_study(self, workspace: str, slug: str, id: int) -> shapes.ProlificStudy:
@@ -1920,6 +2410,27 @@ class Operations:
         )
         return answered
 
+    def questionnaire_file(self, workspace: str, slug: str, name: str) -> Download:
+        """Return a figure of raters' answers to the questionnaires of a study as SVG, PNG or PDF, or a table as CSV, JSON,
+        LaTeX (booktabs) or Markdown.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/questionnaire-answers/files/{}/", workspace, slug, name)
+        )
+        return answered
+
+    def questionnaire_files(self, workspace: str, slug: str) -> shapes.PageFiles:
+        """List the figures and tables of raters' answers to the questionnaires of a study, which are served as files.
+
+        Needs a token with the scope `ratings`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET", address("w/{}/studies/{}/questionnaire-answers/files/", workspace, slug)
+        )
+        return answered
+
     def questionnaire_preview(
         self, workspace: str, slug: str, moment: Literal["after", "before"]
     ) -> shapes.QuestionnairePreview:
@@ -1956,6 +2467,87 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "GET",
             address("w/{}/leaderboards/{}/rankings/", workspace, slug),
+            query={
+                "experiment": experiment,
+                "judge": judge,
+                "margin": margin,
+                "measure": measure,
+                "scores": scores,
+                "tag": tag,
+                "top": top,
+                "weights": weights,
+                "with_benchmark": with_benchmark,
+                "with_judge": with_judge,
+                "with_measure": with_measure,
+            },
+        )
+        return answered
+
+    def rankings_file(
+        self,
+        workspace: str,
+        slug: str,
+        name: str,
+        *,
+        experiment: str = "",
+        judge: str,
+        margin: int | None = None,
+        measure: str = "",
+        scores: str = "",
+        tag: str = "",
+        top: int | None = None,
+        weights: str = "",
+        with_benchmark: str = "",
+        with_judge: str = "",
+        with_measure: str = "",
+    ) -> Download:
+        """Return a figure of two rankings beside each other as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs)
+        or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/leaderboards/{}/rankings/files/{}/", workspace, slug, name),
+            {
+                "experiment": experiment,
+                "judge": judge,
+                "margin": margin,
+                "measure": measure,
+                "scores": scores,
+                "tag": tag,
+                "top": top,
+                "weights": weights,
+                "with_benchmark": with_benchmark,
+                "with_judge": with_judge,
+                "with_measure": with_measure,
+            },
+        )
+        return answered
+
+    def rankings_files(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        experiment: str = "",
+        judge: str,
+        margin: int | None = None,
+        measure: str = "",
+        scores: str = "",
+        tag: str = "",
+        top: int | None = None,
+        weights: str = "",
+        with_benchmark: str = "",
+        with_judge: str = "",
+        with_measure: str = "",
+    ) -> shapes.PageFiles:
+        """List the figures and tables of two rankings beside each other, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/leaderboards/{}/rankings/files/", workspace, slug),
             query={
                 "experiment": experiment,
                 "judge": judge,
@@ -2132,6 +2724,9 @@ class Operations:
             "agreement",
             "agreement-detail",
             "causes",
+            "dashboard",
+            "judge-table",
+            "judges",
             "judges-depth",
             "judges-methods",
             "judges-metrics",
@@ -2154,13 +2749,121 @@ class Operations:
         """Return what a result page of a study says: its answer, and each block with the exact values of its table.
 
         It is computed now where that is quick; else a worker computes it, and the answer is the one before with the
-        number of answers since, or 202 where there is none yet.
+        number of answers since, or 202 where there is none yet. `dashboard` has the pace of a study and when it may
+        stop.
 
         Needs a token with the scope `read`.
         """
         answered: dict[str, Any] = self._transport.answer(
             "GET",
             address("w/{}/studies/{}/results/{}/", workspace, slug, page),
+            query={
+                "against": against,
+                "by": by,
+                "criterion": criterion,
+                "excluded": excluded,
+                "fit": fit,
+                "judge": judge,
+                "one": one,
+                "other": other,
+                "with_fit": with_fit,
+            },
+        )
+        return answered
+
+    def result_page_file(
+        self,
+        workspace: str,
+        slug: str,
+        page: Literal[
+            "agreement",
+            "agreement-detail",
+            "causes",
+            "dashboard",
+            "judge-table",
+            "judges",
+            "judges-depth",
+            "judges-methods",
+            "judges-metrics",
+            "panel",
+            "rankings",
+            "raters",
+            "weights-depth",
+        ],
+        name: str,
+        *,
+        against: str = "",
+        by: str = "",
+        criterion: str = "",
+        excluded: Literal["", "shown"] = "",
+        fit: str = "",
+        judge: str = "",
+        one: str = "",
+        other: str = "",
+        with_fit: str = "",
+    ) -> Download:
+        """Return a figure of a result page of a study as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/results/{}/files/{}/", workspace, slug, page, name),
+            {
+                "against": against,
+                "by": by,
+                "criterion": criterion,
+                "excluded": excluded,
+                "fit": fit,
+                "judge": judge,
+                "one": one,
+                "other": other,
+                "with_fit": with_fit,
+            },
+        )
+        return answered
+
+    def result_page_files(
+        self,
+        workspace: str,
+        slug: str,
+        page: Literal[
+            "agreement",
+            "agreement-detail",
+            "causes",
+            "dashboard",
+            "judge-table",
+            "judges",
+            "judges-depth",
+            "judges-methods",
+            "judges-metrics",
+            "panel",
+            "rankings",
+            "raters",
+            "weights-depth",
+        ],
+        *,
+        against: str = "",
+        by: str = "",
+        criterion: str = "",
+        excluded: Literal["", "shown"] = "",
+        fit: str = "",
+        judge: str = "",
+        one: str = "",
+        other: str = "",
+        with_fit: str = "",
+    ) -> shapes.PageFiles | dict[str, Any]:
+        """List the figures and tables of a result page of a study, which are served as files.
+
+        202 while a worker computes what they show for the first time.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles | dict[str, Any] = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/results/{}/files/", workspace, slug, page),
             query={
                 "against": against,
                 "by": by,
@@ -2223,6 +2926,27 @@ class Operations:
         Needs a token with the scope `read`.
         """
         answered: dict[str, Any] = self._transport.answer("GET", address("w/{}/studies/{}/routing/", workspace, slug))
+        return answered
+
+    def routing_file(self, workspace: str, slug: str, name: str) -> Download:
+        """Return a figure of the draws where a judge is unsure as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX
+        (booktabs) or Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/routing/files/{}/", workspace, slug, name)
+        )
+        return answered
+
+    def routing_files(self, workspace: str, slug: str) -> shapes.PageFiles:
+        """List the figures and tables of the draws where a judge is unsure, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET", address("w/{}/studies/{}/routing/files/", workspace, slug)
+        )
         return answered
 
     def rubrics(self, *, benchmark: str = "", key: str = "") -> Iterator[shapes.Rubric]:
@@ -2776,6 +3500,34 @@ class Operations:
         )
         return answered
 
+    def text_statistics_file(
+        self, workspace: str, slug: str, name: str, *, each: int | None = None, experiment: str = ""
+    ) -> Download:
+        """Return a figure of the statistics of texts as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/benchmarks/{}/texts/files/{}/", workspace, slug, name),
+            {"each": each, "experiment": experiment},
+        )
+        return answered
+
+    def text_statistics_files(
+        self, workspace: str, slug: str, *, each: int | None = None, experiment: str = ""
+    ) -> shapes.PageFiles:
+        """List the figures and tables of the statistics of texts, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/benchmarks/{}/texts/files/", workspace, slug),
+            query={"each": each, "experiment": experiment},
+        )
+        return answered
+
     def transport(
         self,
         workspace: str,
@@ -2792,6 +3544,47 @@ class Operations:
         answered: dict[str, Any] = self._transport.answer(
             "GET",
             address("w/{}/studies/{}/transport/", workspace, slug),
+            query={"judge": judge, "margin": margin, "shape": shape},
+        )
+        return answered
+
+    def transport_file(
+        self,
+        workspace: str,
+        slug: str,
+        name: str,
+        *,
+        judge: str,
+        margin: float | None = None,
+        shape: Literal["", "linear", "means", "monotone"] = "",
+    ) -> Download:
+        """Return a figure of models that nobody rated as SVG, PNG or PDF, or a table as CSV, JSON, LaTeX (booktabs) or
+        Markdown.
+
+        Needs a token with the scope `read`.
+        """
+        answered: Download = self._transport.download(
+            address("w/{}/studies/{}/transport/files/{}/", workspace, slug, name),
+            {"judge": judge, "margin": margin, "shape": shape},
+        )
+        return answered
+
+    def transport_files(
+        self,
+        workspace: str,
+        slug: str,
+        *,
+        judge: str,
+        margin: float | None = None,
+        shape: Literal["", "linear", "means", "monotone"] = "",
+    ) -> shapes.PageFiles:
+        """List the figures and tables of models that nobody rated, which are served as files.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.PageFiles = self._transport.answer(
+            "GET",
+            address("w/{}/studies/{}/transport/files/", workspace, slug),
             query={"judge": judge, "margin": margin, "shape": shape},
         )
         return answered

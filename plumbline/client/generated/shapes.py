@@ -2778,6 +2778,24 @@ class NumberedPrompt(TypedDict):
     of: int
 
 
+class PageFile(TypedDict):
+    name: str
+    title: str
+    kind: Literal["figure", "table", "page"]
+    type: Literal[
+        "application/json", "application/pdf", "image/png", "image/svg+xml", "text/csv", "text/markdown", "text/x-tex"
+    ]
+
+
+class PageFiles(TypedDict):
+    """
+    The files of a page.
+    """
+
+    title: str
+    files: list[PageFile]
+
+
 class Participants(TypedDict):
     proposers: People
     voters: People

@@ -143,7 +143,31 @@ OF_CHECKLIST = {
     "steer_checklist": ("post", ["finish"]),
 }
 """By address: its method, and what follows the checklist."""
+OF_PAGE = {
+    "result_page": lambda study, run, fit: [*at(study), "agreement"],
+    **dict.fromkeys(("plan", "routing", "transport", "questionnaire"), lambda study, run, fit: at(study)),
+    "fit": lambda study, run, fit: [fit.public_id],
+    "all_judges": lambda study, run, fit: [],
+    "judge_card": lambda study, run, fit: [run.judge.rater.public_id],
+    **dict.fromkeys(("bridge", "probes"), lambda study, run, fit: [run.public_id]),
+    "alignment": lambda study, run, fit: [study.alignments.get().public_id],
+    "monitor": lambda study, run, fit: [study.watches.get().public_id],
+    **dict.fromkeys(
+        ("board", "rankings", "lengths", "compared_models", "text_statistics", "paper_tables"),
+        lambda study, run, fit: at(study.benchmark),
+    ),
+    "paper_table": lambda study, run, fit: [*at(study.benchmark), "2"],
+}
+"""The pages whose figures and tables are files: what their addresses have of a study, a run and a fit."""
+FILES = {f"{page}_{end}": page for page in OF_PAGE for end in ("files", "file")}
+
+
+def at(row):
+    return [row.workspace.slug, row.slug]
+
+
 SCOPES = {
+    **{name: "ratings" if page == "questionnaire" else "read" for name, page in FILES.items()},
     "schema": "read",
     **dict.fromkeys(OF_MEMBERS, "members"),
     "benchmarks": "read",
@@ -505,7 +529,11 @@ def addresses(study, run, fit):
     of |= dict.fromkeys(("instructions", "responses", "board"), study.benchmark.slug)
     for pattern in get_resolver("config.api_urls").url_patterns:
         parts = pattern.pattern.regex.groupindex
-        if pattern.name == "steer_run":
+        if pattern.name in FILES:
+            named = ["page.json"] if pattern.name.endswith("_file") else []
+            path = reverse(f"api:{pattern.name}", args=[*OF_PAGE[FILES[pattern.name]](study, run, fit), *named])
+            yield pattern.name, path, "get"
+        elif pattern.name == "steer_run":
             yield from ((verb, reverse("api:steer_run", args=[run.public_id, verb]), "post") for verb in VERBS)
         elif pattern.name in OF_BENCHMARK:
             parts = [study.workspace.slug, study.benchmark.slug]
@@ -688,7 +716,7 @@ def test_a_token_for_one_workspace_sees_nothing_of_another_of_its_owner(client, 
         if name == "schema":
             continue
         answer = ask(client, method, path, **one)
-        if name == "all_judges_table":
+        if name.startswith("all_judges"):
             assert answer.status_code == 200 and b"theirs" not in answer.content
         elif path.count("/") > 4:
             assert answer.status_code == 404, path

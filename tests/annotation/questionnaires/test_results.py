@@ -21,6 +21,7 @@ from annotation.questionnaires.questions import read_questions
 from annotation.studies.deletion import delete
 from judging.archive.export import export_study
 from tests.factories import make_checklist_study, make_rater, make_user
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 QUESTIONS = [
@@ -89,6 +90,8 @@ def test_the_page_shows_figures_tables_and_texts_and_is_for_those_who_read_resul
     assert page.context["page"].lead.figure
     raters_tab = client.get(reverse("calibration:raters", args=[study])).content.decode()
     assert address in raters_tab
+    asked = reverse("api:questionnaire_answers", args=[study.workspace.slug, study.slug])
+    assert "answers.csv" in check_files(client, asked, address)
     assert client.get(address + "?file=question-1.svg")["Content-Type"] == "image/svg+xml"
     rows = list(csv.DictReader(io.StringIO(client.get(address + "?file=answers.csv").content.decode("utf-8-sig"))))
     assert [row["answer"] for row in rows if row["question"] == "languages"] == ["English", "French", "English"]

@@ -184,6 +184,18 @@ def test_what_is_incomplete_after_a_month_counts_as_the_worst(study):
     )
 
 
+def test_instructions_of_which_none_was_completed_have_no_figure(study):
+    answer(study, range(3), (5, 5))
+    month = timezone.now() - timedelta(days=31)
+    Assignment.objects.filter(task__study=study).update(created_at=month)
+    first = Assignment.objects.filter(rater=study.raters.order_by("pk").first())
+    first.update(status="open", submitted_at=None, queue_place=None)
+    found = report(study)
+    assert (found.counted, found.missing) == (3, 3)
+    block = stopping_block(found)
+    assert block.figure == "" and block.caption == "" and len(block.table.rows) == 3
+
+
 def test_what_is_incomplete_for_less_than_a_month_waits(study):
     answer(study, range(1, 6), (5, 5), at=timezone.now() - timedelta(days=29))
     found = report(study)

@@ -11,6 +11,7 @@ from judging.models import Alignment, AlignmentLook
 from tests.factories import make_user, make_workspace
 from tests.judging.alignment.studies import aligned, half, judge_right, nearly_all, other_half, rated_study
 from tests.markup import markup
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +131,8 @@ def test_the_api_begins_adds_reads_and_looks(client, study):
     begun = client.post(f"{of_study}begin/", {"baseline": "baseline", "seed": 4}, **sent)
     assert begun.status_code == 201 and begun.json()["instructions"] == {"training": 24, "validation": 24, "test": 32}
     path = f"/api/v1/alignments/{begun.json()['id']}/"
+    client.force_login(user)
+    assert "agreement.tex" in check_files(client, path, reverse("judging:alignment", args=[begun.json()["id"]]))
     assert client.get(of_study, **sent).json()["alignments"][0]["id"] == begun.json()["id"]
     added = client.post(f"{path}versions/", {"judge": "version"}, **sent)
     assert added.status_code == 201 and added.json()["chosen"] == 0 and added.json()["versions"][0]["look"] is None

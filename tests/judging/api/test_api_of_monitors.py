@@ -1,12 +1,14 @@
 """Drift monitors over the API: made, read with their rounds, steered, and given a new baseline."""
 
 import pytest
+from django.urls import reverse
 
 from accounts.models import Event
 from judging.models import DriftBaseline, JudgeRun, Watch
 from tests.factories import make_checklist_study, make_user, make_workspace
 from tests.judging.api.conftest import head
 from tests.judging.monitoring.test_watches import harsher, make_judge, ran, steady, watch_of
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +117,14 @@ def test_the_rounds_of_a_monitor_are_read(call, watch):
     row = moved["results"][0]
     assert row["share"] < 0 and row["after"] < row["before"]
     assert second.items.filter(pk=row["item_after"]).exists() and first.items.filter(pk=row["item_before"]).exists()
+
+
+def test_the_figures_of_a_monitor_are_files(call, client, lead, watch):
+    ran(watch, steady)
+    ran(watch, harsher)
+    client.force_login(lead)
+    address = reverse("api:monitor", args=[watch.public_id])
+    assert "scores.svg" in check_files(client, address, reverse("judging:watch", args=[watch.public_id]))
 
 
 def test_terms_are_changed_as_they_were_read(call, watch):

@@ -1,11 +1,13 @@
 """Two models of a leaderboard over the API: their difference, the instructions that both answered, and one in full."""
 
 import pytest
+from django.urls import reverse
 
 from annotation.models import Score
 from generation.models import Instruction
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.judging.api.conftest import head
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 ASKED = {"judge": "gpt-4o", "first": "model0", "second": "model1"}
@@ -46,6 +48,29 @@ def test_the_difference_is_that_of_the_page(call, study):
     assert turned["overall"]["value"] == pytest.approx(-overall["value"])
     chinese = call("get", "compare_models", *own(study), sent={**ASKED, "language": "zh"}).json()["overall"]
     assert (chinese["n"], chinese["value"]) == (6, 0)
+
+
+def test_a_board_and_the_instructions_of_two_models_are_files(client, lead, study):
+    client.force_login(lead)
+    board = reverse("api:board", args=own(study))
+    page = reverse("judging:leaderboard", args=[study.benchmark])
+    asked = {"judge": "gpt-4o", "weights": "equal", "language": "zh"}
+    names = check_files(client, board, page, asked, without=("board.json",))
+    whole, of_page = (
+        client.get(path, sent).json()
+        for path, sent in ((f"{board}files/board.json/", asked), (page, {**asked, "file": "board.json"}))
+    )
+    assert whole.pop("query")["experiment"] == "main" and whole.pop("address") != of_page.pop("address")
+    assert whole == {name: value for name, value in of_page.items() if name != "query"}
+    assert {"scores.svg", "scores.tex", "page.json", "board.json"} <= set(names)
+    assert client.get(f"{board}files/").status_code == 400
+    pair = reverse("judging:compare_models", args=[study.benchmark])
+    listed = client.get(f"{board}compare/files/", ASKED).json()
+    assert [one["name"] for one in listed["files"]] == ["items.csv"] and "model0" in listed["title"]
+    file = client.get(f"{board}compare/files/items.csv/", ASKED)
+    assert file.content == client.get(pair, {**ASKED, "weights": "equal", "file": "items.csv"}).content
+    assert file.content.count(b"\n") == 25 and file["Content-Type"] == "text/csv; charset=utf-8"
+    assert client.get(f"{board}compare/files/items.tex/", ASKED).status_code == 404
 
 
 def test_the_instructions_come_in_the_order_asked(call, study):

@@ -5,10 +5,12 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 
 from judging.published.computed_tables import compute_table
 from judging.published.registry import table_numbered, tables_of
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 UP, DOWN = "up", "down"
@@ -48,12 +50,18 @@ def ask(client, study):
     return get
 
 
-def test_rankings_are_what_the_command_prints(study, ask):
+def test_rankings_are_what_the_command_prints(study, ask, client):
     slug = study.benchmark.slug
     found = ask(f"leaderboards/{slug}/rankings/", judge=UP, with_judge=DOWN, top=3)
     assert found == printed("compare_rankings", slug, "--judge", UP, "--with-judge", DOWN, "--top", "3")
     assert found["all"]["spearman"]["value"] == pytest.approx(-1) and found["asked"] == 3
     beside = ask(f"leaderboards/{slug}/rankings/", judge=UP, scores="model0,1\nmodel1,2\nmodel2,3\n")
+    address = reverse("api:rankings", args=[study.workspace.slug, slug])
+    page = reverse("judging:rankings_beside", args=[study.benchmark])
+    other = f"{slug}/{study.workspace.raters.get(label=DOWN).public_id}"
+    asked = {"judge": UP, "with_judge": DOWN, "top": "3"}
+    of_page = {"judge": UP, "weights": "equal", "other": other, "top": "3"}
+    assert "ranks.svg" in check_files(client, address, page, asked, asked_of_page=of_page)
     assert beside["all"]["n"] == 3 and beside["alone"] == ["model3", "model4"]
 
 
@@ -82,17 +90,25 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(study, ask, query, why):
     assert why in ask(f"leaderboards/{study.benchmark.slug}/rankings/", 400, **query)["detail"]
 
 
-def test_printed_tables_are_what_the_command_prints(study, ask):
+def test_printed_tables_are_what_the_command_prints(study, ask, client):
     study.benchmark.slug = "longgenbench"
     study.benchmark.save(update_fields=["slug"])
     # Before a worker has computed it there is no count, and no cell.
     assert {row["cells"] for row in ask("benchmarks/longgenbench/tables/")["tables"]} == {None}
     assert "being computed" in ask("benchmarks/longgenbench/tables/2/", 202)["detail"]
+    for end in ("", "tables.tex/"):
+        assert "being computed" in ask(f"benchmarks/longgenbench/tables/files/{end}", 202)["detail"]
+    assert "being computed" in ask("benchmarks/longgenbench/tables/2/files/table.tex/", 202)["detail"]
     for table in tables_of("longgenbench"):
         compute_table(study.workspace, table)
     assert ask("benchmarks/longgenbench/tables/") == printed("published_table", "longgenbench")
     found = ask("benchmarks/longgenbench/tables/2/")
     assert found == printed("published_table", "longgenbench", "2") and found["cells"] > 0
+    address = reverse("api:paper_tables", args=[study.workspace.slug, "longgenbench"])
+    page = reverse("judging:paper_tables", args=[study.benchmark])
+    assert check_files(client, address, page) == ["tables.csv", "tables.json", "tables.tex", "tables.md"]
+    names = check_files(client, f"{address}2/", page, asked_of_page={"table": "2"})
+    assert names == ["table.csv", "table.json", "table.tex", "table.md"]
     assert table_numbered("longgenbench", "2").number == found["table"]
     assert "has no table 99" in ask("benchmarks/longgenbench/tables/99/", 400)["detail"]
 

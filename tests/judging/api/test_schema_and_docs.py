@@ -105,7 +105,7 @@ def test_what_is_served_is_what_the_schema_says(study, token, operations):
             "job_id": f"run-{run.public_id}",
             "number": "2",
             "item": run.items.first().pk,
-            "name": "report.json",
+            "name": "report.json" if re.search("(runs|generation)/{public_id}/files/", operation.path) else "page.json",
             "page": "agreement",
             "moment": "before",
             "instruction": study.benchmark.instructions.first().public_id,

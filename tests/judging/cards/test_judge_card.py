@@ -16,6 +16,7 @@ from judging.web.judges.card import use_words
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user
 from tests.judging.probes.test_probe_runs import checklist_judge, judge_of, longer, probed, written
 from tests.markup import markup
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -119,5 +120,6 @@ def test_the_card_says_what_its_probes_found_and_is_one_page_and_one_json(client
     _token, secret = issue_token(user=user, name="script", scopes=["read"])
     head = {"headers": {"Authorization": f"Bearer {secret}"}}
     assert client.get(f"/api/v1/judges/{judge.rater.public_id}/card/", **head).json() == card
+    assert "probes.md" in check_files(client, f"/api/v1/judges/{judge.rater.public_id}/card/", path)
     client.force_login(make_user("rater", study.workspace, username="nobody"))
     assert client.get(path).status_code in (403, 404)

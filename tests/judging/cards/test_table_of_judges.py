@@ -22,6 +22,7 @@ from tests.factories import make_answer, make_checklist_study, make_judge_rater,
 from tests.judging.cards.test_judge_card import LEVELS, rated
 from tests.judging.probes.test_probe_runs import checklist_judge, honest, judge_of, longer, probed, written
 from tests.markup import markup
+from tests.page_files import check_files
 from tests.screen_studies import make_pair_study
 
 pytestmark = pytest.mark.django_db
@@ -166,6 +167,7 @@ def test_the_workspaces_table_reads_what_is_stored_and_names_what_is_not(client,
     assert names(page.context["page"]) == ["faithful", "contrary"]
     assert reverse("judging:judge_card", args=[judge.public_id]) in page.content.decode()
     assert b"tabular" in client.get(reverse("judging:all_judges_table"), {"file": "judges.tex"}).content
+    assert "judges.tex" in check_files(client, reverse("api:all_judges_table"), reverse("judging:all_judges_table"))
     with django_assert_max_num_queries(30):
         client.get(reverse("judging:judge_table", args=[study]))
 

@@ -14,6 +14,7 @@ from judging.probes.request import Group, ProbeRequest
 from tests.factories import make_checklist_study, make_user
 from tests.judging.probes.test_probe_runs import checklist_judge, honest, judge_of, longer, probed, written
 from tests.markup import markup
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 STARTED = {"groups": ["padding"], "size": "24", "author": "an expert", "action": "start"}
@@ -103,6 +104,8 @@ def test_the_result_says_what_moves_the_judge_and_offers_its_table(lead, judge, 
     _token, secret = issue_token(user=user, name="script", scopes=["read", "run"])
     head = {"headers": {"Authorization": f"Bearer {secret}"}}
     assert lead.get(f"/api/v1/runs/{run.public_id}/probes/", **head).json() == report
+    page = reverse("judging:run_probes", args=[run.public_id])
+    assert "effects.csv" in check_files(lead, f"/api/v1/runs/{run.public_id}/probes/", page)
 
 
 def test_the_command_and_the_api_price_start_and_refuse(client, judge, study):

@@ -11,6 +11,7 @@ from django.urls import reverse
 from judging.models import PlannedItem
 from tests.factories import make_checklist_study, make_user, make_workspace
 from tests.judging.comparison.test_run_pairs import judged, text
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 LEVELS = (0, 0.25, 0.5, 0.75, 1)
@@ -66,6 +67,8 @@ def test_the_command_and_the_api_give_what_the_page_shows(client, runs):
     told = json.loads(out.getvalue())
     served = client.get(reverse("api:bridge", args=[new.public_id], query={"old": old.public_id})).json()
     assert served == told
+    of_api, of_page = reverse("api:bridge", args=[new.public_id]), reverse("judging:bridge_runs", args=[new.public_id])
+    assert "line.md" in check_files(client, of_api, of_page, {"old": old.public_id})
     assert told["bridge"]["n_anchors"] == 48 and told["bridge"]["n"] == 60
     table = client.get(address(new, old, file="means.json")).json()
     assert sorted(row[1] for row in table["rows"]) == sorted(mean["value"] for mean in told["bridge"]["models"])

@@ -12,6 +12,7 @@ from annotation.models import Assignment, Rater, Study, Task
 from generation.models import GenerationRun, Response
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_user, make_workspace
 from tests.markup import markup
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 MARK = "failed its canary texts"
@@ -112,6 +113,12 @@ def test_figure_and_tables_are_files(lead, address):
         answer = lead.get(address, {"weights": "equal", "file": name})
         assert answer.status_code == 200 and answer.content.lstrip().startswith(start), name
     assert lead.get(address, {"weights": "equal", "file": "differences.svg"}).status_code == 404
+
+
+def test_figure_and_tables_are_files_of_the_api(lead, study, address):
+    asked = reverse("api:lengths", args=[study.workspace.slug, study.benchmark.slug])
+    choices = {"judge": "strict", "weights": "equal"}
+    assert "lengths.pdf" in check_files(lead, asked, address, choices)
 
 
 def test_the_leaderboard_leads_there_where_there_are_lengths(lead, study, address):

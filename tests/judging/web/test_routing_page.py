@@ -14,6 +14,7 @@ from judging.models import RoutedDraw
 from tests.factories import make_user, make_workspace
 from tests.judging.comparison.test_routing import asked, judged_by_two, judges_of, rate
 from tests.judging.comparison.test_run_pairs import text
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 
@@ -173,7 +174,9 @@ def test_the_command_and_the_api_say_the_same(client, study):
     for made in RoutedDraw.objects.all():
         rate(made.rated_in)
     found = json.loads(told(study.slug, "--estimate", "--json"))
-    assert client.get(reverse("api:routing", args=[study.workspace.slug, study.slug])).json() == found
+    address = reverse("api:routing", args=[study.workspace.slug, study.slug])
+    assert client.get(address).json() == found
+    assert "means.svg" in check_files(client, address, reverse("judging:routing", args=[study]))
     assert [one["state"] for one in found["batches"]] == ["complete", "complete"]
     assert found["population"] == "such instructions, these raters" and len(found["groups"]) == 1
     assert "People rate model1 higher than model0" in told(study.slug, "--estimate")

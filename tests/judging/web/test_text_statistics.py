@@ -11,6 +11,7 @@ from generation.library.text_statistics import text_statistics
 from generation.models import Benchmark, GenerationRun, Instruction, LanguageModel, Response
 from tests.factories import make_user, make_workspace
 from tests.markup import markup
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +104,10 @@ def test_the_page_shows_figures_tables_and_files_to_those_who_read_results(clien
     table = client.get(place, {"file": "repetition.csv"})
     assert "parrot,0.25" in table.content.decode()
     assert client.get(place, {"file": "overlap.png"}).content[:4] == b"\x89PNG"
+    asked = reverse("api:text_statistics", args=["lab", "essays"])
+    assert "overlap.png" in check_files(client, asked, place)
+    none = client.get(f"{asked}files/", {"experiment": "length-2k"})
+    assert none.status_code == 400 and "no responses" in none.json()["detail"]
     assert client.get(place, {"experiment": "nonsense"}).status_code == 404
     assert "No responses" in markup(client.get(place, {"experiment": "length-2k"}))
     client.force_login(make_user("rater"))

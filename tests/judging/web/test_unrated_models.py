@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotation.models import Task
 from tests.factories import make_answer, make_checklist_study, make_judge_rater, make_rater, make_user, make_workspace
 from tests.judging.comparison.test_run_pairs import text
+from tests.page_files import check_files
 
 pytestmark = pytest.mark.django_db
 LEVELS = (0, 0.25, 0.5, 0.75, 1)
@@ -55,6 +56,10 @@ def test_the_page_the_command_and_the_api_give_one_estimate(client):
     served = client.get(
         reverse("api:transport", args=[study.workspace.slug, study.slug], query={"judge": "gpt-4o"})
     ).json()
+    asked = reverse("api:transport", args=[study.workspace.slug, study.slug])
+    assert "means.tex" in check_files(
+        client, asked, address(study), {"judge": "gpt-4o"}, asked_of_page={"shape": "means"}
+    )
     assert served == told and told["transport"]["carried"][0]["value"] == row[1]
     for shape in ("--csv", "--latex", "--markdown", "--json"):
         out = StringIO()

@@ -19,6 +19,7 @@ from calibration.statistics.errors import NoStatistic
 from core.errors import UserError
 from core.messages.rendering import for_reader
 from generation.api import benchmark_to_read
+from judging.api.leaderboards.boards import EXPERIMENT, JUDGE, MARGIN, WEIGHTS
 from judging.api.results import VerdictPages
 from judging.leaderboards.filters import Filters, read_filters
 from judging.leaderboards.model_pairs import GAP, SORTS, ComparedItem, ModelPair, compared_item, model_pair
@@ -27,16 +28,16 @@ from judging.leaderboards.weighting import EQUAL
 from judging.scores.paired_difference import Difference
 
 ASKED = [
-    OpenApiParameter("judge", str, required=True, description="Name of a judge that has rated this benchmark."),
+    JUDGE,
     OpenApiParameter("first", str, required=True, description="Name of a model of the leaderboard."),
     OpenApiParameter("second", str, required=True, description="Name of another one."),
-    OpenApiParameter("weights", str, description="equal, published, or the id, name or study of a fit."),
+    WEIGHTS,
     OpenApiParameter("measure", str, description="Score to compare by, if not the judge's default."),
-    OpenApiParameter("experiment", str, description="Experiment; default: main."),
+    EXPERIMENT,
     OpenApiParameter("category", str, description="Only instructions of this category."),
     OpenApiParameter("language", str, description="Only instructions in this language."),
     OpenApiParameter("tag", str, description="Only instructions with this tag."),
-    OpenApiParameter("margin", int, description="Of rewards: a slight win by more characters than this is a tie."),
+    MARGIN,
     OpenApiParameter("excluded", str, enum=[SHOWN], description="Count people's excluded answers too."),
 ]
 
@@ -112,7 +113,7 @@ class ComparedInstructionSerializer(serializers.Serializer[ComparedItem]):
 @needs(Scope.READ)
 def compare_models(request: Request, workspace: str, slug: str) -> ApiResponse:
     """Return how far two models of a leaderboard differ on the instructions that both answered, by category too."""
-    pair = _pair(request, workspace, slug, GAP)
+    pair = pair_asked(request, workspace, slug, GAP)
     difference, board = pair.difference, pair.board
     told = {
         "judge": board.judge.name,
@@ -146,7 +147,7 @@ def compared_instructions(request: Request, workspace: str, slug: str) -> ApiRes
     order = request.query_params.get("order", GAP)
     if order not in SORTS:
         raise Unusable(_("%(field)s must be one of: %(known)s.") % {"field": "order", "known": ", ".join(SORTS)})
-    pair = _pair(request, workspace, slug, order)
+    pair = pair_asked(request, workspace, slug, order)
     pages = VerdictPages()
     rows: list[Any] = pages.paginate_queryset(cast(Any, list(pair.rows)), request) or []
     return pages.get_paginated_response(SharedInstructionSerializer(rows, many=True).data)
@@ -157,7 +158,7 @@ def compared_instructions(request: Request, workspace: str, slug: str) -> ApiRes
 @needs(Scope.RATINGS)
 def compared_instruction(request: Request, workspace: str, slug: str, instruction: str) -> ApiResponse:
     """Return one instruction in full: both responses, the judge's verdicts and reasons, and people's means beside them."""
-    pair = _pair(request, workspace, slug, GAP)
+    pair = pair_asked(request, workspace, slug, GAP)
     row = next((one for one in pair.rows if one.public_id == instruction), None)
     if row is None:
         raise NotFound(_("The two models do not have this instruction in common."))
@@ -171,7 +172,8 @@ def _filters(request: Request) -> Filters:
     return replace(given, groups="", discredited=False, weights=given.weights or EQUAL)
 
 
-def _pair(request: Request, workspace: str, slug: str, order: str) -> ModelPair:
+def pair_asked(request: Request, workspace: str, slug: str, order: str) -> ModelPair:
+    """Return the two models of the leaderboard that the address names. Raises Unusable."""
     benchmark = benchmark_to_read(request, workspace, slug)
     first, second = (request.query_params.get(name, "") for name in ("first", "second"))
     if not first or not second or first == second:
