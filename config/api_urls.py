@@ -191,6 +191,11 @@ urlpatterns = [
         previews.questionnaire_preview,
         name="questionnaire_preview",
     ),
+    path(
+        "w/<str:workspace>/studies/<str:slug>/preview/questionnaires/<str:moment>/answers/",
+        previews.try_questionnaire,
+        name="try_questionnaire",
+    ),
     path("w/<str:workspace>/markdown/", previews.render_markdown, name="render_markdown"),
     path("w/<str:workspace>/studies/<str:slug>/self-naming/", self_naming.self_naming, name="self_naming"),
     path(

@@ -23,7 +23,7 @@ from annotation.api.studies import study_to_read
 from annotation.models import Assignment, Questionnaire, Study
 from annotation.policies.hints import CONDITION as HINT
 from annotation.questionnaires.asking import current
-from annotation.questionnaires.questions import NUMBER, SCALE
+from annotation.questionnaires.questions import NUMBER, SCALE, AskedQuestion, read_answers
 from annotation.rules.alignment import word_diff
 from annotation.studies.study_size import size_of
 from annotation.texts.rendering import RenderedText, render_once, render_text
@@ -35,6 +35,7 @@ from annotation.web.recruitment.joining import consent_text
 from annotation.web.study.previews import preview_assignment
 
 NUMBER_OF_TASK = OpenApiParameter("number", int, "path", description="Of the task, from 1, in the order of the plan.")
+MOMENT = OpenApiParameter("moment", str, "path", enum=Questionnaire.Moment.values)
 
 
 class RenderedTextSerializer(serializers.Serializer[Any]):
@@ -178,6 +179,20 @@ class QuestionnairePreviewSerializer(serializers.Serializer[Any]):
     questions = AskedOfRaterSerializer(many=True)
 
 
+class TriedAnswersSerializer(serializers.Serializer[Any]):
+    answers = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(allow_blank=True), max_length=100),
+        help_text="By key of the question what a rater would enter or choose, as texts; several for `choices`.",
+    )
+
+
+class TriedQuestionnaireSerializer(serializers.Serializer[Any]):
+    accepted = serializers.BooleanField()
+    problems = serializers.DictField(
+        child=serializers.CharField(), help_text="By key of the question why its answer would not be taken."
+    )
+
+
 class WantedTextSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=LONGEST_TEXT, allow_blank=True, trim_whitespace=False)
 
@@ -243,23 +258,36 @@ def differences(request: Request, workspace: str, slug: str, number: int) -> Res
     return Response({"changes": [change._asdict() for change in word_diff(*screen.shown.texts)]})
 
 
-@extend_schema(
-    operation_id="questionnaire_preview",
-    parameters=[OpenApiParameter("moment", str, "path", enum=Questionnaire.Moment.values)],
-    responses=QuestionnairePreviewSerializer,
-)
+@extend_schema(operation_id="questionnaire_preview", parameters=[MOMENT], responses=QuestionnairePreviewSerializer)
 @api_view(["GET"])
 @needs(Scope.READ)
 def questionnaire_preview(request: Request, workspace: str, slug: str, moment: str) -> Response:
     """Return what raters are asked about themselves at a moment, as they see it."""
-    study = study_to_read(request, workspace, slug)
-    if moment not in Questionnaire.Moment.values:
-        raise NotFound(
-            _("There is no such moment; there are: %(known)s.") % {"known": ", ".join(Questionnaire.Moment.values)}
-        )
-    asked = current(study, moment)
-    shown = shown_questions(asked.questions if asked else ())
+    shown = shown_questions(_questions(study_to_read(request, workspace, slug), moment))
     return Response({"moment": moment, "questions": [_of_questionnaire(question) for question in shown]})
+
+
+@extend_schema(
+    operation_id="try_questionnaire",
+    parameters=[MOMENT],
+    request=TriedAnswersSerializer,
+    responses=TriedQuestionnaireSerializer,
+    examples=[
+        OpenApiExample(
+            "A number and a choice", {"answers": {"age": ["34"], "first_language": ["zh"]}}, request_only=True
+        )
+    ],
+)
+@api_view(["POST"])
+@needs(Scope.READ)
+def try_questionnaire(request: Request, workspace: str, slug: str, moment: str) -> Response:
+    """Check answers to a questionnaire as a rater's would be; nothing is stored."""
+    questions = _questions(study_to_read(request, workspace, slug), moment)
+    given = checked(TriedAnswersSerializer(data=request.data))["answers"]
+    _read, problems = read_answers(questions, given)
+    if unknown := sorted(set(given) - {question.key for question in questions}):
+        raise Unusable(_("There is no question %(key)s.") % {"key": repr(unknown[0])})
+    return Response({"accepted": not problems, "problems": problems})
 
 
 @extend_schema(
@@ -338,6 +366,16 @@ def _question(question: Question) -> dict[str, Any]:
         "verdict": verdict
         and {"answer": verdict.answer, "reason": verdict.reason, "quotations": list(verdict.quotations)},
     }
+
+
+def _questions(study: Study, moment: str) -> Sequence[AskedQuestion]:
+    """What is asked at the moment. Raises NotFound where there is no such moment."""
+    if moment not in Questionnaire.Moment.values:
+        raise NotFound(
+            _("There is no such moment; there are: %(known)s.") % {"known": ", ".join(Questionnaire.Moment.values)}
+        )
+    asked = current(study, moment)
+    return asked.questions if asked else ()
 
 
 def _of_questionnaire(shown: ShownQuestion) -> dict[str, Any]:

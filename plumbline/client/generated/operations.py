@@ -3605,6 +3605,18 @@ class Operations:
         answered: list[shapes.TriedAnswer] = self._transport.answer("GET", address("trials/{}/answers/", public_id))
         return answered
 
+    def try_questionnaire(
+        self, workspace: str, slug: str, moment: Literal["after", "before"], body: shapes.TriedAnswers
+    ) -> shapes.TriedQuestionnaire:
+        """Check answers to a questionnaire as a rater's would be; nothing is stored.
+
+        Needs a token with the scope `read`.
+        """
+        answered: shapes.TriedQuestionnaire = self._transport.answer(
+            "POST", address("w/{}/studies/{}/preview/questionnaires/{}/answers/", workspace, slug, moment), body=body
+        )
+        return answered
+
     def undo_loading(self, id: int) -> shapes.Undone:
         """Undo an import, all or nothing; 400 with what depends on it where it cannot be undone any more.
 

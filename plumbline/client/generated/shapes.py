@@ -1383,6 +1383,10 @@ class Trial(TypedDict):
     kept_until: str
 
 
+class TriedAnswers(TypedDict):
+    answers: dict[str, list[str]]
+
+
 class TriedCriterion(TypedDict):
     question: str
     score: float | None
@@ -1390,6 +1394,11 @@ class TriedCriterion(TypedDict):
     people: float | None
     raters: int
     difference: float | None
+
+
+class TriedQuestionnaire(TypedDict):
+    accepted: bool
+    problems: dict[str, str]
 
 
 class TruthRow(TypedDict):

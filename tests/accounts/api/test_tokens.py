@@ -118,7 +118,7 @@ NAMING = {
     "drop_self_naming": "change",
     "history": "ratings",
 }
-PREVIEWED = ("study_preview", "rating_screen", "shown_differences", "questionnaire_preview")
+PREVIEWED = ("study_preview", "rating_screen", "shown_differences", "questionnaire_preview", "try_questionnaire")
 OF_CONDUCT = ("disagreements", "task_answers", "adjudication", "flags", "skipped_tasks")
 CONDUCTING = ("request_ratings", "release_task", "release_rater", "set_task_aside", "settle_flag")
 OF_BENCHMARK = {
@@ -363,6 +363,7 @@ OF_STUDY = {
     "study_preview": lambda study: [],
     **dict.fromkeys(("rating_screen", "shown_differences"), lambda study: [1]),
     "questionnaire_preview": lambda study: ["before"],
+    "try_questionnaire": lambda study: ["before"],
     "plan": lambda study: [],
     "result_page": lambda study: ["agreement"],
     "tasks": lambda study: [],
@@ -405,6 +406,7 @@ OF_STUDY = {
 }
 """What follows the study in these addresses."""
 POSTED = (
+    "try_questionnaire",
     *CONDUCTING,
     "scan_self_naming",
     "drop_self_naming",

@@ -202,6 +202,31 @@ def test_the_questionnaire_is_shown_as_raters_see_it(client, study, analyst):
     assert send(client, analyst, "questionnaire_preview", *of(study, "never"), method="get").status_code == 404
 
 
+def test_answers_to_a_questionnaire_are_tried_and_stored_nowhere(client, study, analyst):
+    questions = [
+        {"key": "age", "kind": "choice", "text": "Age group", "options": ["to 30", "over 30"]},
+        {"key": "years", "kind": "number", "text": "Years", "minimum": 0, "required": True},
+    ]
+    save_questions(study, "before", read_questions(questions), by=make_user("lead", study.workspace))
+    before = rows()
+
+    def tried(**answers):
+        return send(client, analyst, "try_questionnaire", *of(study, "before"), sent={"answers": answers})
+
+    choice = read(client, analyst, "questionnaire_preview", *of(study, "before"))["questions"][0]["options"][1]["value"]
+    assert tried(age=[choice], years=["3"]).json() == {"accepted": True, "problems": {}}
+    refused = tried(age=["forty"], years=["-1"]).json()
+    assert refused["accepted"] is False and set(refused["problems"]) == {"age", "years"}
+    assert tried().json()["problems"] == {"years": "Please answer this question."}
+    assert tried(name=["Ann"]).json()["detail"] == "There is no question 'name'."
+    for wrong in ("years", {"years": 3}, None):
+        assert (
+            send(client, analyst, "try_questionnaire", *of(study, "before"), sent={"answers": wrong}).status_code == 400
+        )
+    assert send(client, analyst, "try_questionnaire", *of(study, "never"), sent={"answers": {}}).status_code == 404
+    assert rows() == before
+
+
 def test_markdown_is_rendered_as_on_pages_and_kept_nowhere(client, study, analyst, folder):
     text = f"  # Care\n\n$x^2$ and {HOSTILE}\n\n" + "Trees give shade. " * 200
     shown = send(client, analyst, "render_markdown", "lab", sent={"text": text})
@@ -230,6 +255,7 @@ def test_only_those_who_may_read_the_study_see_it(client, study, analyst):
         ("rating_screen", of(study, 1), "get"),
         ("shown_differences", of(study, 1), "get"),
         ("questionnaire_preview", of(study, "before"), "get"),
+        ("try_questionnaire", of(study, "before"), "post"),
         ("render_markdown", ("lab",), "post"),
     ]
     for name, parts, method in calls:
