@@ -3,8 +3,8 @@
 Simulated data, seeded. The last line is JSON: bt_boot_s (Bradley-Terry with 1,000 bootstraps over questions,
 counting included), bt_vs_evalica (how many fits it makes in the time of one of evalica's), alpha_boot_s (ordinal alpha
 with 1,000 bootstraps over questions), loo_ms (inner leave-one-out), elo_orders_s (Elo in 200 orders), peak_mb of this
-process, and report_s, all reports of a study and of its pairs from a warm database, made in processes of their own (see
-whole_report.py; --no-report leaves it out).
+process, and report_s, all reports of a study and of its pairs from a warm database, made in processes of their own, also as
+a multiple of the time in which their scores are read once (see whole_report.py; --no-report leaves it out).
 
 --ratings N ... measures instead how time and memory grow: for each N, in a process of its own, N ratings and N pairs in
 arrays, nine ratings a unit as in LLMEval-1 and questions in proportion, through leave-one-out, ordinal alpha with
@@ -174,7 +174,7 @@ def main() -> None:
 
         report = run_apart()
         print(json.dumps({"report": report}))
-        found["report_s"] = report["report_s"]
+        found |= {"report_s": report["report_s"], "report_vs_floor": report["report_vs_floor"]}
         peak = max(peak, float(str(report["peak_mb"])))
     found["peak_mb"] = round(peak, 1)
     print(json.dumps(found))
