@@ -54,27 +54,41 @@ def _first_sets(items: list[pytest.Item]) -> list[pytest.Item]:
     return kept
 
 
-ONE_DATABASE = [
-    "tests/annotation/web/test_blinding.py",
+ONE_DATABASE = (
+    "tests/annotation/api/",
+    "tests/annotation/authoring/",
+    "tests/annotation/drafting/",
+    "tests/annotation/questionnaires/",
+    "tests/annotation/rubrics/",
+    "tests/annotation/uploads/test_every_mistake.py",
+    "tests/annotation/web/",
     "tests/calibration/management/",
     "tests/calibration/reports/test_degenerate.py",
     "tests/calibration/web/",
+    "tests/docs/",
+    "tests/generation/curation/",
     "tests/generation/web/",
+    "tests/judging/alignment/",
+    "tests/judging/api/",
     "tests/judging/archive/test_equal_numbers.py",
+    "tests/judging/cards/",
+    "tests/judging/comparison/",
     "tests/judging/documents/",
+    "tests/judging/leaderboards/",
+    "tests/judging/probes/",
     "tests/judging/published/",
     "tests/judging/test_other_answers.py",
+    "tests/judging/trials/",
     "tests/judging/web/",
-    "tests/annotation/uploads/test_every_mistake.py",
-]
-"""Pages and commands over what other tests compute on both databases, and sentences about files: on SQLite alone.
+)
+"""Pages, addresses of the API and commands over what other tests store and compute on both databases: on SQLite alone.
 
-tests/large looks at every page of a lead on both.
+tests/large looks at every page of a lead on both, and tests/benchmarks/fuzz.py calls every address on either.
 """
 
 
 def _touches_a_database(item: pytest.Item) -> bool:
-    if item.get_closest_marker("one_database") or item.nodeid.startswith(tuple(ONE_DATABASE)):
+    if item.get_closest_marker("one_database") or item.nodeid.startswith(ONE_DATABASE):
         return False
     marked = item.get_closest_marker("django_db") is not None
     return marked or bool(ON_A_DATABASE & set(getattr(item, "fixturenames", ())))
