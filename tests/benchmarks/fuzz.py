@@ -144,6 +144,7 @@ NAMED_IN_PATHS = {
     "models": ("generation.LanguageModel", "pk"),
     "generation": ("generation.GenerationRun", "public_id"),
     "imports": ("generation.Import", "pk"),
+    "mappings": ("annotation.SavedMapping", "pk"),
     "fits": ("calibration.Fit", "public_id"),
     "judges": ("judging.Judge", "rater__public_id"),
     "monitors": ("judging.Watch", "public_id"),
@@ -187,10 +188,10 @@ class Rows:
         self.addresses = importlib.import_module("tests.e2e.addresses")
         factories = importlib.import_module("tests.factories")
         self.addresses.make_every_row()
-        self._make_reports_of_raters()
         users = get_user_model().objects
         lead = users.get(username="lead")
         self.home = lead.memberships.get().workspace
+        self._make_what_has_no_page()
         away = factories.make_workspace("elsewhere")
         factories.make_checklist_study(slug="elsewhere-essays", workspace=away)
         people: dict[str, Any] = {"visitor": None}
@@ -236,12 +237,14 @@ class Rows:
         self.blind = [*self.models, *judges]
         self.random = random
 
-    def _make_reports_of_raters(self) -> None:
-        """Add what raters ask of a lead, of which the pages need no row: notes on tasks, and requests of browsers."""
+    def _make_what_has_no_page(self) -> None:
+        """Add what the API has addresses of and pages have none: notes on tasks, requests of browsers, a saved mapping."""
         from django.utils import timezone
 
-        from annotation.models import BrowserRequest, Flag, Participant, Study
+        from annotation.models import BrowserRequest, Flag, Participant, SavedMapping, Study
 
+        held = {"file_columns": ["item", "text"], "columns": {"item": "instruction", "text": "prompt"}}
+        SavedMapping.objects.create(workspace=self.home, name="tasks", kind="instructions", **held)
         for study in Study.objects.filter(raters__kind="person", tasks__isnull=False).distinct():
             rater, task = study.raters.filter(kind="person").first(), study.tasks.first()
             Flag.objects.create(task=task, rater=rater, kind="note", text="Unclear.")
