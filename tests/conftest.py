@@ -55,9 +55,11 @@ def _first_sets(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 ONE_DATABASE = (
+    "tests/accounts/api/test_tokens.py",
     "tests/annotation/api/",
     "tests/annotation/authoring/",
     "tests/annotation/drafting/",
+    "tests/annotation/importing/test_load_real_tables.py",
     "tests/annotation/questionnaires/",
     "tests/annotation/rubrics/",
     "tests/annotation/uploads/test_every_mistake.py",
@@ -65,6 +67,7 @@ ONE_DATABASE = (
     "tests/calibration/management/",
     "tests/calibration/reports/test_degenerate.py",
     "tests/calibration/web/",
+    "tests/client/",
     "tests/docs/",
     "tests/generation/curation/",
     "tests/generation/web/",
@@ -77,6 +80,7 @@ ONE_DATABASE = (
     "tests/judging/leaderboards/",
     "tests/judging/probes/",
     "tests/judging/published/",
+    "tests/judging/runs/test_bad_inputs.py",
     "tests/judging/test_other_answers.py",
     "tests/judging/trials/",
     "tests/judging/web/",
