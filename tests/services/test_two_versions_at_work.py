@@ -3,9 +3,9 @@
 import http.cookiejar
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 import urllib.error
@@ -36,13 +36,12 @@ make_user("rater", study.workspace, username="rosa")
 @pytest.fixture
 def old_tree(tmp_path):
     """The files of the version before."""
-    packed = tmp_path / "before.tar"
+    packed = tmp_path / "before.zip"
     done = subprocess.run(["git", "archive", "-o", str(packed), BEFORE], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"the version before is not in this copy of the repository: {done.stderr.strip()}")
     folder = tmp_path / "before"
-    with tarfile.open(packed) as tar:
-        tar.extractall(folder, filter="data")
+    shutil.unpack_archive(packed, folder)
     return folder
 
 
