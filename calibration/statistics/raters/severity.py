@@ -22,6 +22,10 @@ Estimator: TypeAlias = Literal["reml", "moments"]
 LIKELIHOOD_CELLS = 1_500_000
 """Scores times random effects up to which the likelihood is maximised (some seconds)."""
 
+LARGEST_RATIO = 1e8
+"""A variance this many times the error's leaves no error to speak of: the fit of raters who each give one number ends here,
+and not at a ratio without an end."""
+
 REACH = 1.959963984540054
 """The 97.5th percentile of the standard normal distribution."""
 
@@ -165,7 +169,7 @@ def _by_likelihood(rows: _Rows) -> tuple[float, float, float, float]:
             start,
             jac="3-point",
             method="L-BFGS-B",
-            bounds=[(0.0, None)] * start.size,
+            bounds=[(0.0, LARGEST_RATIO)] * start.size,
             options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
         )
     except np.linalg.LinAlgError as error:

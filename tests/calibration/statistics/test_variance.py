@@ -213,6 +213,26 @@ def test_a_drift_of_one_rater_is_told_from_the_common_one():
     assert found.drift_variance > 0.3
 
 
+@pytest.mark.parametrize("seed", range(1, 80, 2))
+def test_raters_who_each_give_one_number_have_a_severity_and_no_error(seed):
+    """The better the fit the larger the ratio to the error's variance, which has no largest value here."""
+    rng = np.random.default_rng(seed)
+    orders, places = [], []
+    for _ in range(3):
+        orders.append(rng.permutation(17))
+        places.append(np.cumsum(rng.exponential(0.01, size=17)))
+    raters = np.repeat(np.arange(3), 17)
+    found = fit_severity(
+        0.25 + 0.25 * raters,
+        items=np.concatenate(orders),
+        raters=raters,
+        positions=np.concatenate(places),
+        estimator="reml",
+    )
+    assert [found.raters[i].severity for i in range(3)] == pytest.approx([0.25, 0, -0.25], abs=1e-4)
+    assert found.error_variance < 1e-6 * found.rater_variance
+
+
 def test_severity_of_degenerate_designs_is_named():
     with pytest.raises(TooFewRatings, match="raters of any one item"):
         fit_severity(np.array([1.0, 2, 3, 4]), items=[1, 2, 3, 4], raters=[1, 1, 2, 2])
