@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
+from tests.e2e.proxy import Proxy
 from tests.e2e.rating_pages import SIZES
 from tests.e2e.serial import serving, turn
 
@@ -57,6 +59,15 @@ def browser():
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def proxy(live_server):
+    place = urlsplit(live_server.url)
+    proxy = Proxy((place.hostname, place.port))
+    yield proxy
+    proxy.fail = None
+    proxy.kill()
 
 
 @pytest.fixture

@@ -11,13 +11,15 @@ HOP = {"connection", "transfer-encoding", "keep-alive"}
 class Proxy:
     """Listens on one port for as long as it is started; `fail` says how a request for an answer is treated, if at all.
 
-    A status answers without asking the server, "hang" neither asks nor answers, and "lose" asks and does not answer.
+    A status answers without asking the server, "hang" neither asks nor answers, and "lose" asks and does not answer. With
+    `piece`, a page for rating arrives in pieces of so many bytes, as over a slow network.
     """
 
     def __init__(self, server):
         self.server = server
         self.port = 0
         self.fail = None
+        self.piece = 0
         self.headers = {}
         self.refused = []
         self.passed = []
@@ -86,7 +88,12 @@ class Proxy:
                 request.send_header(name, value)
         request.send_header("Content-Length", str(len(content)))
         request.end_headers()
-        request.wfile.write(content)
+        if not self.piece or request.command != "GET" or not request.path.startswith("/rate/"):
+            request.wfile.write(content)
+            return
+        for start in range(0, len(content), self.piece):
+            request.wfile.write(content[start : start + self.piece])
+            time.sleep(0.02)
 
     def _forward(self, request, body):
         host, port = self.server

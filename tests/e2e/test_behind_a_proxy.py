@@ -1,26 +1,14 @@
 """A proxy that is restarted, overloaded or stuck: every answer waits in the browser and is stored once."""
 
-from urllib.parse import urlsplit
-
 import pytest
 from playwright.sync_api import Error
 
 from annotation.models import Assignment, Score
 from tests.e2e.answers import answers_of, do_by_keyboard, make_study
-from tests.e2e.proxy import Proxy
 from tests.e2e.rating_pages import begin, open_assignment, submit, wait_for_another, wait_until, wait_until_said
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 WAITING = "() => Object.keys(localStorage).filter(key => key.startsWith('plumbline:outbox:')).length"
-
-
-@pytest.fixture
-def proxy(live_server):
-    place = urlsplit(live_server.url)
-    proxy = Proxy((place.hostname, place.port))
-    yield proxy
-    proxy.fail = None
-    proxy.kill()
 
 
 @pytest.fixture
@@ -29,6 +17,17 @@ def page(open_page, proxy):
     page.clock.install()
     page.goto(f"{proxy.url}/sign-in/")
     return page
+
+
+PLANNED = """told => {
+    const line = document.querySelector("#outbox:has(button)")?.textContent;
+    if (!line || line === told) return null;
+    const [hour, minute, second] = line.match(/\\d+:\\d+:\\d+/)[0].split(":").map(Number);
+    const now = new Date();
+    const wait = (hour - now.getHours()) * 3_600 + (minute - now.getMinutes()) * 60 + second - now.getSeconds();
+    return [line, (wait + 86_400) % 43_200];
+}"""
+"""What the page says anew of its next attempt, and in how many seconds that is, by a clock of 12 hours or of 24."""
 
 
 def outbox(page):
@@ -89,25 +88,16 @@ def test_attempts_become_rarer_and_keep_to_what_the_server_asks_for(page, proxy)
     wait_until_said(page, "saved")
     proxy.fail, proxy.headers = 503, {"Retry-After": "300"}
     submit(page)
-    page.wait_for_selector("#outbox:not([hidden]) button")
-    page.clock.fast_forward(290_000)
-    page.wait_for_timeout(300)
-    assert len(proxy.refused) == 1
-    proxy.headers = {}
-    page.clock.fast_forward(15_000)
-    wait_until(page, lambda: len(proxy.refused) == 2)
-    waits = []
-    for number in range(3, 7):
-        page.wait_for_function("() => document.querySelector('#outbox button')")
-        page.wait_for_timeout(100)
-        waited = 0
-        while len(proxy.refused) < number:
-            page.clock.fast_forward(1_000)
-            page.wait_for_timeout(30)
-            waited += 1
-            assert waited < 130
-        waits.append(waited)
-    assert waits[-1] > waits[0]
+    told, waits = "", []
+    for number in range(1, 7):
+        told, wait = page.wait_for_function(PLANNED, arg=told).json_value()
+        assert len(proxy.refused) == number
+        waits.append(wait)
+        proxy.headers = {}
+        page.clock.fast_forward(1_000 * (wait + 2))
+        wait_until(page, lambda number=number: len(proxy.refused) > number)
+    assert waits[0] >= 295
+    assert waits[1] < waits[-1] <= 120
     proxy.fail = None
     page.click("#outbox button")
     wait_for_another(page, first)
