@@ -1,7 +1,6 @@
 """API endpoints for previews: what raters of a study see, screen by screen, and a text in Markdown as pages show it.
 
-Every text is in the language of the request (Accept-Language), as a rater's pages are in theirs. Nothing is stored of a
-preview; the rubric that a study of reviews or instruction checks takes at its launch is made where it is not there yet.
+Every text is in the language of the request (Accept-Language), as a rater's pages are in theirs. Nothing is stored.
 """
 
 from collections.abc import Sequence
@@ -33,6 +32,7 @@ from annotation.web.rating.screens import Pane, Screen, screen_of
 from annotation.web.rating.task_page import earlier_turns, form_for
 from annotation.web.recruitment.joining import consent_text
 from annotation.web.study.previews import preview_assignment
+from core.db.stores_nothing import stores_nothing
 
 NUMBER_OF_TASK = OpenApiParameter("number", int, "path", description="Of the task, from 1, in the order of the plan.")
 MOMENT = OpenApiParameter("moment", str, "path", enum=Questionnaire.Moment.values)
@@ -219,6 +219,7 @@ def study_preview(request: Request, workspace: str, slug: str) -> Response:
 @extend_schema(operation_id="rating_screen", parameters=[NUMBER_OF_TASK], responses=RatingScreenSerializer)
 @api_view(["GET"])
 @needs(Scope.READ)
+@stores_nothing
 def rating_screen(request: Request, workspace: str, slug: str, number: int) -> Response:
     """Return a task of a study, or of its plan before the launch, as a rater would see it."""
     study = study_to_read(request, workspace, slug)
@@ -250,6 +251,7 @@ def rating_screen(request: Request, workspace: str, slug: str, number: int) -> R
 @extend_schema(operation_id="shown_differences", parameters=[NUMBER_OF_TASK], responses=DifferencesSerializer)
 @api_view(["GET"])
 @needs(Scope.READ)
+@stores_nothing
 def differences(request: Request, workspace: str, slug: str, number: int) -> Response:
     """Return where the two responses of a task differ, as a rater can have it shown; 400 unless they are nearly the same."""
     screen = screen_of(_assignment(study_to_read(request, workspace, slug), number)[0])

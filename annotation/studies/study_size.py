@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from annotation.models import Criterion, Study
 from annotation.policies.policies import Policies, Selection
 from annotation.studies.selection import WORDS_WHERE_UNKNOWN, chosen_responses, planned_tasks
+from core.db.stores_nothing import stores_nothing
 from generation.models import Instruction
 from generation.text_metrics.counts import word_count
 
@@ -94,6 +95,7 @@ def _left_out(study: Study) -> list[int]:
     return [int(number) for key in keys if (number := key.removeprefix(RESPONSE)).isdecimal()]
 
 
+@stores_nothing
 def _listed(study: Study) -> StudySize:
     planned = planned_tasks(study)
     instructions = {task.instruction for task in planned.tasks}

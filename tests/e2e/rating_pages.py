@@ -9,8 +9,14 @@ from annotation.models import Assignment
 SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
+def painted(page):
+    """Until the page has been drawn: before that, Chromium drops the keys that are pressed."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def sign_in(page):
     expect(page.locator("#id_username")).to_be_focused()
+    painted(page)
     page.keyboard.type("rosa")
     page.keyboard.press("Tab")
     page.keyboard.type("plumb line 12")
@@ -32,6 +38,7 @@ def begin(page):
     tab_to(page, ".card button")
     page.keyboard.press("Enter")
     page.wait_for_url("**/rate/**")
+    painted(page)
 
 
 def chosen(page):
@@ -90,6 +97,7 @@ def begin_in_by_touch(page, language):
     page.locator("main button.button").tap()
     page.locator(".card button").tap()
     page.wait_for_url("**/rate/**")
+    painted(page)
 
 
 def open_assignment():
@@ -128,4 +136,4 @@ def overlapping(page, selector):
 def settle(page):
     """Until what a page fetches by itself has come, and a change of its size has been seen."""
     page.wait_for_function("() => document.readyState === 'complete' && !document.querySelector('.htmx-request')")
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    painted(page)

@@ -208,8 +208,10 @@ def test_an_answer_whose_page_is_closed_on_the_way_arrives_once(open_page):
     first = open_assignment()
     asked = []
     page.route(f"**/rate/{first.public_id}/", lambda route: asked.append(route.request.method))
-    press(page, "b")
-    wait_until(page, lambda: asked == ["POST"])
+    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith(f"/rate/{first.public_id}/")):
+        press(page, "b")
+    wait_until(page, lambda: asked)
+    assert asked == ["POST"]
     page.close()
     again = page.context.new_page()
     again.goto(f"/rate/{first.public_id}/")

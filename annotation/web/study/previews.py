@@ -30,6 +30,7 @@ from annotation.web.rating.forms import AnswerForm
 from annotation.web.rating.screens import screen_of
 from annotation.web.rating.task_page import screen_context
 from annotation.web.recruitment.joining import consent_text
+from core.db.stores_nothing import stores_nothing
 from core.web.access import visible_or_404
 
 
@@ -70,6 +71,7 @@ def preview_assignment(study: Study, number: int, side: str) -> tuple[Assignment
 @results_page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@stores_nothing
 def preview_rate(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
     """Show the rating page of the study's task `number`, from 1. Answering opens the next task and stores nothing."""
     study = _study(request, study_id)
@@ -131,6 +133,7 @@ def preview_hold(request: HttpRequest, number: int, study_id: str) -> HttpRespon
 @results_page
 @never_cache
 @require_safe
+@stores_nothing
 def preview_differences(request: HttpRequest, number: int, study_id: str) -> HttpResponse:
     """Show the differences between the two near-identical responses of a previewed task."""
     study = _study(request, study_id)

@@ -1,11 +1,13 @@
 """Previews over the API: the screens, the questionnaire and the texts that a rater would see, in JSON. Nothing is stored."""
 
 import pytest
+from django.urls import reverse
 
 from annotation.api.keeping import LONGEST_TEXT
 from annotation.models import Assignment, Guideline, Rater, Rubric, Study, Task
 from annotation.questionnaires.asking import save_questions
 from annotation.questionnaires.questions import read_questions
+from annotation.rubrics.reviews import PREFIX as REVIEW_PREFIX
 from annotation.texts import rendering
 from generation.models import Instruction, LanguageModel, Response
 from tests.api_calls import of, read, send
@@ -172,6 +174,21 @@ def test_stars_and_a_review_are_shown_as_such(client):
     assert shown["headed"] == "Review" and "stern-judge-4" not in str(shown)
     assert shown["questions"][1]["verdict"]["reason"] == "Because of what it says about item1."
     assert shown["questions"][0]["verdict"]["answer"]
+
+
+def test_the_rubric_that_a_launch_would_make_is_shown_and_not_stored(client):
+    review = make_review_study()
+    review.tasks.all().delete()
+    Rubric.objects.filter(key__startswith=REVIEW_PREFIX).delete()
+    analyst = make_user("analyst", review.workspace, username="ana")
+    before = rows()
+    assert read(client, analyst, "study_preview", *of(review))["tasks"] == 2
+    shown = screen(client, analyst, review)
+    assert len(shown["questions"]) == 3 and "Because of what it says" in str(shown)
+    client.force_login(analyst)
+    page = client.get(reverse("annotation:preview_rate", args=[1, review.public_id]))
+    assert "Because of what it says" in page.content.decode()
+    assert rows() == before
 
 
 def test_a_task_that_is_not_there_is_said(client, study, analyst):
