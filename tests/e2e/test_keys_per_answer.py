@@ -208,7 +208,9 @@ def test_an_answer_whose_page_is_closed_on_the_way_arrives_once(open_page):
     first = open_assignment()
     asked = []
     page.route(f"**/rate/{first.public_id}/", lambda route: asked.append(route.request.method))
-    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith(f"/rate/{first.public_id}/")):
+    with page.expect_request(
+        lambda request: request.method == "POST" and request.url.endswith(f"/rate/{first.public_id}/")
+    ):
         press(page, "b")
     wait_until(page, lambda: asked)
     assert asked == ["POST"]
