@@ -347,8 +347,8 @@ class WorkQueue(ABC, Generic[Item, C]):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the last items could not be used, so that what comes next should be read before more is sent."""
-        return len(self.unusable) > UNUSABLE_IN_A_ROW // 10
+        """Whether the last items failed or could not be used, so that what comes next is read before more is sent."""
+        return len(self.unusable) > UNUSABLE_IN_A_ROW // 10 or len(self.failing) > REFUSED_IN_A_ROW // 10
 
     def _give_up(self, error: str) -> None:
         self.gave_up = self.gave_up or error
