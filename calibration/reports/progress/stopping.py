@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from django.utils import timezone
 
-from annotation.models import Assignment, Rater, StoppingQuestion, Study, counting
+from annotation.models import Assignment, Rater, StoppingQuestion, Study, are_excluded_shown, counting
 from annotation.policies.stopping import AGREEMENT, BETTER, TOP_THREE, WEIGHTS
 from calibration.data.frames import EVERY_KIND, Floats, Ints, NothingToRead, ScoreFrame, data_hash
 from calibration.data.labels import checklist_rows
@@ -318,8 +318,12 @@ STOPPING: ReportKind[StoppingReport] = register(
 
 
 def newest_row(study: Study) -> Report | None:
-    """The newest report as it is stored, whichever day it is of; None before the first."""
-    return Report.objects.filter(study=study, kind=STOPPING.name).order_by("-pk").first()
+    """The newest report as it is stored, whichever day it is of; None before the first.
+
+    With the answers that a lead excluded, or without them, as the request asks: each is a report of its own.
+    """
+    kept = Report.objects.filter(study=study, kind=STOPPING.name, settings__excluded__isnull=not are_excluded_shown())
+    return kept.order_by("-pk").first()
 
 
 def newest_stopping(study: Study) -> StoppingReport | None:

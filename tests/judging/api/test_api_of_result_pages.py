@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Guideline, StoppingQuestion, Study
+from annotation.monitoring.exclusion import exclude
 from annotation.studies.life_cycle import set_status
 from calibration.models import Fit
 from calibration.reports.agreement import AGREEMENT
@@ -95,6 +96,17 @@ def asked(study):
 
 def kinds(call, study):
     return {row["kind"] for row in call("get", "reports", *own(study)).json()}
+
+
+def test_looking_at_excluded_answers_changes_nothing_for_those_who_do_not(asked, call, lead):
+    def stopping(**sent):
+        blocks = call("get", "result_page", *own(asked), "dashboard", sent=sent).json()["blocks"]
+        return next(block["answer"] for block in blocks if block["key"] == "stopping")
+
+    exclude(asked, asked.raters.get(label="cyd"), since=None, by=lead, reason="careless")
+    without = stopping()
+    assert stopping(excluded="shown") != without
+    assert stopping() == without
 
 
 def test_the_dashboards_figures_are_computed_when_they_are_asked_for(asked, call, client, lead):
