@@ -1,6 +1,5 @@
 """API endpoints for mappings of columns that a workspace saved. An upload is read by one at uploads/ID/mapping/."""
 
-from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -75,7 +74,6 @@ def saved_mappings(request: Request, workspace: str) -> Response:
         saved = save_mapping(upload, asked["name"], shown.columns if shown else [], by=asking(request))
     except UserError as problem:
         raise Unusable(for_reader(problem)) from problem
-    replace(upload, mapping=saved.name).save()
     return Response(SavedMappingSerializer(saved).data, status=201)
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from annotation.models import SavedMapping
-from annotation.uploads.kept_files import NEW, TableUpload
+from annotation.uploads.kept_files import NEW, TableUpload, known_table
 from annotation.uploads.kinds import KINDS
 from core.errors import UserError
 
@@ -40,7 +40,7 @@ def with_mapping(upload: TableUpload, mapping: SavedMapping) -> TableUpload:
 def save_mapping(upload: TableUpload, name: str, columns: Sequence[str], *, by: User) -> SavedMapping:
     """Save how the upload, whose file has these columns, is read; an older mapping of this name is replaced.
 
-    Raises UserError for a name of no or too many letters, for a table without any mapped column, and above MOST_SAVED.
+    The upload keeps the mapping's name, unless it was discarded, changed or set to work meanwhile. Raises UserError for a name of no or too many letters, for a table without any mapped column, and above MOST_SAVED.
     """
     name = " ".join(name.split())
     if not 0 < len(name) <= LONGEST_NAME:
@@ -58,4 +58,11 @@ def save_mapping(upload: TableUpload, name: str, columns: Sequence[str], *, by: 
         "created_by": by,
     }
     mapping, _made = SavedMapping.objects.update_or_create(workspace_id=upload.workspace, name=name, defaults=held)
+    latest = known_table(upload.public_id)
+    if latest is not None and not latest.is_at_work and _is_read_alike(latest, upload):
+        replace(latest, mapping=mapping.name).save()
     return mapping
+
+
+def _is_read_alike(one: TableUpload, other: TableUpload) -> bool:
+    return (one.kind, one.columns, one.options) == (other.kind, other.columns, other.options)

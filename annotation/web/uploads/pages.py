@@ -226,7 +226,6 @@ def _keep_mapping(request: HttpRequest, upload: TableUpload) -> None:
     shown = preview(upload).first
     name = request.POST.get("mapping_name", "")
     saved = save_mapping(upload, name, shown.columns if shown else [], by=cast(User, request.user))
-    replace(upload, mapping=saved.name).save()
     messages.success(
         request, _("The mapping %(name)s is used for the next file with these columns.") % {"name": saved.name}
     )

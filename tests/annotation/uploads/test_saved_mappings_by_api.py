@@ -3,7 +3,8 @@
 import pytest
 
 from annotation.models import SavedMapping, Score
-from annotation.uploads.kept_files import MOST_WAITING, known_table
+from annotation.uploads.asked import begin_check
+from annotation.uploads.kept_files import CHECKING, MOST_WAITING, known_table
 from annotation.uploads.saved_mappings import MOST_SAVED
 from core.models import RequestedTask
 from tests.annotation.uploads.test_uploads_by_api import folder, head, lead, send, work
@@ -61,7 +62,7 @@ def test_a_mapping_is_kept_and_the_next_file_with_the_same_columns_is_read_by_it
     assert Score.objects.get().value == 5
 
 
-def test_one_of_several_is_used_by_its_number_and_what_else_is_sent_goes_before_it(client, lead, ask, first):
+def test_one_of_several_is_used_by_its_number_and_what_else_is_sent_takes_precedence(client, lead, ask, first):
     marks = keep(ask, first)["number"]
     path = f"/api/v1/uploads/{first}/mapping/"
     ask("post", path, {"kind": "truth", "columns": {"thing": "item", "points": "value"}, "options": {}})
@@ -165,3 +166,25 @@ def test_only_leads_of_its_workspace_see_keep_and_remove(client, lead, ask, firs
 
 def uploaded_by(client, user):
     return send(client, ROWS, head(user), slug="other").json()["id"]
+
+
+def test_a_file_that_is_discarded_or_checked_meanwhile_stays_so(monkeypatch, client, lead, ask, first):
+    def meanwhile(happens):
+        def counted(self, *args, **kwargs):
+            happens()
+            return real(*args, **kwargs)
+
+        real = SavedMapping.objects.update_or_create
+        monkeypatch.setattr(type(SavedMapping.objects), "update_or_create", counted)
+
+    meanwhile(lambda: begin_check(known_table(first)))
+    keep(ask, first)
+    monkeypatch.undo()
+    assert known_table(first).state == CHECKING and known_table(first).mapping == ""
+    work()
+    second = uploaded(client, lead, name="second.csv")
+    meanwhile(known_table(second).discard)
+    keep(ask, second, "Their marks")
+    monkeypatch.undo()
+    assert known_table(second) is None
+    assert {one["name"] for one in ask("get", LIST)["results"]} == {"Our marks", "Their marks"}
