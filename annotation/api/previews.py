@@ -255,6 +255,8 @@ def rating_screen(request: Request, workspace: str, slug: str, number: int) -> R
 def differences(request: Request, workspace: str, slug: str, number: int) -> Response:
     """Return where the two responses of a task differ, as a rater can have it shown; 400 unless they are nearly the same."""
     screen = screen_of(_assignment(study_to_read(request, workspace, slug), number)[0])
+    if len(screen.shown.texts) != 2:
+        raise Unusable(_("This task shows one response, so there is nothing to compare it with."))
     if not screen.near_duplicates:
         raise Unusable(_("The responses of this task differ too much for their differences to be shown."))
     return Response({"changes": [change._asdict() for change in word_diff(*screen.shown.texts)]})

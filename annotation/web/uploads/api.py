@@ -102,8 +102,8 @@ class MappingSerializer(serializers.Serializer[Any]):
     mapping = serializers.IntegerField(
         required=False,
         min_value=1,
-        help_text="Number of a saved mapping for files with these columns; it says kind, columns and options, and what else "
-        "is sent goes before it.",
+        help_text="Number of a saved mapping for files with these columns; it says kind, columns and options; anything "
+        "else that is sent takes precedence over it.",
     )
     kind = serializers.ChoiceField(choices=list(KINDS), required=False)
     columns = serializers.DictField(

@@ -152,6 +152,11 @@ def test_a_pair_turns_with_every_task(client):
     assert refused.status_code == 400 and "differ too much" in refused.json()["detail"]
 
 
+def test_one_response_has_nothing_to_be_compared_with(client, study, analyst):
+    refused = send(client, analyst, "shown_differences", *of(study, 1), method="get")
+    assert refused.status_code == 400 and "shows one response" in refused.json()["detail"]
+
+
 def test_differences_of_nearly_the_same_texts_give_back_both(client):
     texts = (NEARLY, NEARLY.replace("summer", "August"))
     study = pairs(*texts)
