@@ -40,7 +40,8 @@ def with_mapping(upload: TableUpload, mapping: SavedMapping) -> TableUpload:
 def save_mapping(upload: TableUpload, name: str, columns: Sequence[str], *, by: User) -> SavedMapping:
     """Save how the upload, whose file has these columns, is read; an older mapping of this name is replaced.
 
-    The upload keeps the mapping's name, unless it was discarded, changed or set to work meanwhile. Raises UserError for a name of no or too many letters, for a table without any mapped column, and above MOST_SAVED.
+    The upload keeps the mapping's name, unless it was discarded, changed or set to work meanwhile. Raises UserError for a
+    name of no or too many letters, for a table without any mapped column, and above MOST_SAVED.
     """
     name = " ".join(name.split())
     if not 0 < len(name) <= LONGEST_NAME:

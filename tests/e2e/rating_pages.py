@@ -10,7 +10,7 @@ SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "hei
 
 
 def painted(page):
-    """Until the page has been drawn: before that, Chromium drops the keys that are pressed."""
+    """Until the page has been drawn: a key that is pressed before may be dropped."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
