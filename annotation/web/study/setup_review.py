@@ -12,6 +12,7 @@ from annotation.policies.policies import BadPolicy, Policies, Selection
 from annotation.policies.quality_checks import QUALIFICATION, TRAINING
 from annotation.studies.selection import PlannedTasks, candidates, chosen_responses, judges_to_review, planned_tasks
 from annotation.web.study.setup_steps import BY_KEY, CHECKS, QUESTIONS, RATED, TEXTS
+from core.db.stores_nothing import stores_nothing
 from core.messages.rendering import for_reader
 
 
@@ -36,6 +37,7 @@ class Review:
     masks: bool
 
 
+@stores_nothing
 def review_of(study: Study) -> Review:
     """Review a draft as it is saved now."""
     planned = planned_tasks(study)
